@@ -1,25 +1,31 @@
 """What every figure of every notebook has to be; nbval's kernels look at each that they draw."""
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from fedlib.notebook.run import Run
+from fedlib.notebook.style import CLIENTS, COLORS, OTHERS
 
 LETTERS = 10  # px of the smallest ones on a page of 1280
 
 
 def watch() -> None:
     """From now on a kernel looks at each figure of the paper's settings before it is saved."""
-    save = Run._save
+    save, seen = Run._save, {}
 
     def looked_at(run: Run, fig: Figure, name: str, alt: str) -> bytes:
         if not run.changed:
             check(fig, name)
+            check_roles(fig, name, seen)
         return save(run, fig, name, alt)
 
     Run._save = looked_at
@@ -63,3 +69,59 @@ def ticks(ax: Axes) -> Iterator[Text]:
     for axis in (ax.xaxis, ax.yaxis):
         low, high = sorted(axis.get_view_interval())
         yield from (tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high)
+
+
+ROLES = {
+    "paper": "^printed",
+    "truth": r"\b(truth|true|exact)\b",
+    "isolated": r"\balone\b",
+    "centralised": "centralised|one place|all observations",
+    "federated": "federated|of the federation|FedAvg|^server|^shared|networks, averaged|Algorithm 2|Adam, .*fall",
+    "sums": r"\bsums\b(?! as they are)|one message|own parameters at home",
+}
+"""Role -> what a label says that names it; the first one counts. Notebook 15 compares its sums with sums as they are."""
+
+
+def role_of(label: str) -> str | None:
+    return next((role for role, pattern in ROLES.items() if re.search(pattern, label)), None)
+
+
+def check_roles(fig: Figure, name: str, seen: dict[str, str]) -> None:
+    """AssertionError: a label names a client or a role and has another colour; it has a role's colour, and neither it
+    nor the title and the name of y beside it say so; what has no role had another colour before.
+
+    seen: label -> colour, of the notebook's earlier figures.
+    """
+    for label, color, about in labelled(fig):
+        client, role, said = re.match(r"client ([1-5])\b", label), role_of(label), role_of(about)
+        if client:
+            assert color == CLIENTS[int(client[1]) - 1], f"{name}: {label!r} is {color}, not that client's"
+        elif role:
+            assert color == COLORS[role], f"{name}: {label!r} is {color}, not {role}"
+        elif color in COLORS.values():
+            assert said and color == COLORS[said], f"{name}: {label!r} is {color}, a role's, and does not say so"
+        elif color in OTHERS:
+            before = seen.setdefault(label.split(":")[0], color)
+            assert color == before, f"{name}: {label!r} is {color}, and was {before}"
+
+
+def labelled(fig: Figure) -> Iterator[tuple[str, str, str]]:
+    """(label, colour, words beside it) of what a line or a legend labels, and of coloured words."""
+    about = {ax: f"{ax.get_title()}, {ax.get_ylabel()}" for ax in fig.axes}
+    named = [(about[ax], *ax.get_legend_handles_labels()) for ax in fig.axes]
+    legends = [(", ".join(about.values()), legend) for legend in fig.legends]
+    legends += [(about[ax], ax.get_legend()) for ax in fig.axes if ax.get_legend()]
+    named += [(words, legend.legend_handles, [t.get_text() for t in legend.texts]) for words, legend in legends]
+    for words, handles, labels in named:
+        yield from ((label, color_of(handle), words) for handle, label in zip(handles, labels, strict=True))
+    for ax in fig.axes:
+        coloured = (text for text in ax.texts if color_of(text) != COLORS["truth"])  # black is what words are in
+        yield from ((text.get_text(), color_of(text), about[ax]) for text in coloured)
+
+
+def color_of(artist: Artist | tuple) -> str:
+    """As ``COLORS`` has it, without its alpha; of bars that of the first one."""
+    artist = artist[0] if isinstance(artist, tuple) else artist
+    if isinstance(artist, Line2D | Text):
+        return to_hex(artist.get_color()).upper()
+    return to_hex(np.atleast_2d(artist.get_facecolor())[0]).upper()

@@ -167,7 +167,7 @@ def color(model: str, curves: xarray.DataArray) -> str | None:
         return curves.color.sel(model=model).item()
     if client(model) >= 0:
         return CLIENTS[client(model) % len(CLIENTS)]
-    return COLORS.get("isolated" if model == "alone" else model)
+    return COLORS.get("isolated" if model.startswith("alone") else model)
 
 
 def in_base64(values: np.ndarray, dtype: str) -> str:

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from ..federated.partitions import private
 from ..notebook.pictures import shade
-from ..notebook.style import CLIENTS, COLORS, DASHES, MARKERS, growth, set_ticks
+from ..notebook.style import CLIENTS, COLORS, DASHES, MARKERS, OTHERS, growth, set_ticks
 from .watched import Moment, Watched
 
 LINES = {"centralised": (COLORS["centralised"], "--"), "alone": (COLORS["isolated"], ":")}
-LINES |= {"FedAvg on what they see": (COLORS["other"], "--")}
+LINES |= {"on the barycenter": (OTHERS[2], "--")}
 GREY = "0.65"  # clients beyond those that have a colour
 ENDS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)  # rounds to which the axis goes
 ERRORS = {0.5: (1, 3, 10, 30, 100), 0.005: (0.01, 0.1, 1, 10, 100), 0.00005: (0.0001, 0.01, 1, 100)}

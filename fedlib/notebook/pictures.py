@@ -132,7 +132,7 @@ def titled_axis(values: xarray.DataArray) -> str:
 
 
 def label_in_words(labels: xarray.DataArray, label) -> str:
-    """In a legend: "alone" of the kind "isolated", "matrix 2", "n = 5"."""
+    """In a legend: "alone, mean" of the kind "isolated", "matrix 2", "n = 5"."""
     if not isinstance(label, Real):
         return in_legend(label)
     name = labels.attrs.get("long_name", labels.name)
@@ -156,8 +156,8 @@ def style_of(kind: str) -> dict:
 
 
 def in_legend(kind: str) -> str:
-    """A kind of model as a reader says it: "alone" of "isolated", "client 2 alone" of "isolated client 2"."""
-    return re.sub("^isolated ?(.*)", lambda match: f"{match[1]} alone".strip(), kind)
+    """A kind of model as a reader says it: "alone, mean" of "isolated", "client 2 alone" of "isolated client 2"."""
+    return re.sub("^isolated (.*)", r"\1 alone", "alone, mean" if kind == "isolated" else kind)
 
 
 def has_logarithm(levels: xarray.DataArray) -> bool:

@@ -11,25 +11,33 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter, NullL
 
 from ..numerics.metrics import mean_sd
 
-# Okabe & Ito's colour-blind-safe palette, by meaning: the same role has the same colour in every figure.
-# "other" and "light" are faint on white (contrast 2.3): lines in them get markers or lw=2.5.
 COLORS = {
     "truth": "#000000",
-    "federated": "#0072B2",
-    "isolated": "#D55E00",
-    "centralised": "#009E73",
     "paper": "#CC79A7",
-    "other": "#E69F00",
-    "light": "#56B4E9",
+    "federated": "#0072B2",
+    "centralised": "#009E73",
+    "isolated": "#D55E00",
+    "sums": "#999933",
 }
+"""Role -> colour, the same in every figure of every notebook, in what moves, and on the site (tests/legible.py looks).
+
+After Okabe & Ito, so that everybody can tell them apart. paper: what it prints. centralised: all data in one place.
+isolated: of clients alone the mean, the best, or one of many; a curve of client 1 alone has client 1's colour. sums:
+what the clients' sums give.
+"""
 
 
 CLIENTS = ["#882E72", "#663300", "#5522DD", "#224422", "#CC00FF"]
 DASHES = ["--", ":", "-.", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 3))]
 MARKERS = "osD^v"
-"""Clients 1, 2, ...: purple, brown, violet, dark green, magenta; told apart from the federation's blue, isolated
-vermilion, centralised green and the truth's black, and from each other, also by who sees no red and green; and by a
-dash or a marker."""
+"""Clients 1, 2, ...: purple, brown, violet, dark green, magenta; told apart from the roles and from each other, also by
+who sees no red and green; and by a dash or a marker."""
+
+
+OTHERS = ["#E69F00", "#56B4E9", "#882255", "#888888", "#444444"]
+"""Orange, light blue, dark red, grey, dark grey: of what has no role (rules, losses, rates, ways of a paper). The first
+two are faint on white: lines in them have markers or lw=2.5. What has an order (levels, steps) has shades, see
+``ordered``."""
 
 
 STYLE = {

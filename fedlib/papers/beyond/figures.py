@@ -6,23 +6,21 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ...notebook.pictures import curves, plain
-from ...notebook.style import COLORS, panels
+from ...notebook.style import COLORS, OTHERS, panels
 from .ways import Way, joined
-
-SUMS = COLORS["centralised"]  # what sums give is the centralised solution
 
 LOOKS = {
     "FedAvg, as printed": {"color": COLORS["federated"], "marker": "o", "mfc": "w", "ls": ":"},
     "FedAvg, best rate": {"color": COLORS["federated"], "marker": "o"},
-    "best rule": {"color": COLORS["light"], "marker": "s", "lw": 2.5},
-    "Adam, one place": {"color": "0.55", "marker": "d", "ls": "--"},
-    "L-BFGS, one place": {"color": "0.55", "marker": "^"},
-    "projection, one place": {"color": "0.2", "marker": "x", "ls": "--", "zorder": 4},
-    "sums": {"color": SUMS, "marker": "*", "lw": 3},
-    "Gauss-Newton": {"color": COLORS["other"], "marker": "P", "lw": 2.5},
-    "one round of sums": {"color": SUMS, "marker": "*", "ms": 12, "ls": ""},
+    "best rule": {"color": OTHERS[1], "marker": "s", "lw": 2.5},
+    "Adam, one place": {"color": COLORS["centralised"], "marker": "d", "ls": "--"},
+    "L-BFGS, one place": {"color": COLORS["centralised"], "marker": "^"},
+    "projection, one place": {"color": COLORS["centralised"], "marker": "x", "ls": ":", "zorder": 4},
+    "sums": {"color": COLORS["sums"], "marker": "*", "lw": 3},
+    "Gauss-Newton": {"color": OTHERS[2], "marker": "P", "lw": 2.5},
+    "one round of sums": {"color": COLORS["sums"], "marker": "*", "ms": 12, "ls": ""},
 }
-"""How a way is drawn; grey: nobody is apart."""
+"""How a way is drawn."""
 
 
 def race(problems: Mapping[str, Mapping[str, Way]], size: tuple[float, float] = (2.9, 2.7)) -> Figure:

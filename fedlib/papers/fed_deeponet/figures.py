@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ...federated.experiment import Experiment
 from ...live.widgets import choice, explore, slider, span
-from ...notebook.style import CLIENTS, COLORS, around, panels
+from ...notebook.style import CLIENTS, COLORS, OTHERS, around, panels
 from ...numerics.metrics import in_percent, percent
 from ...numerics.spaces import grf
 from ...streams import stream
@@ -51,7 +51,7 @@ def angle_figure(
 ) -> Figure:
     """Left a torque u [m] over t [m], right the angle that it causes and what models say, key of LOOKS -> [m]."""
     fig, ((left, right),) = panels(1, 2, size=(3.6, 2.7))
-    left.plot(t, u, color=COLORS["other"], lw=2.5)
+    left.plot(t, u, color=OTHERS[0], lw=2.5)
     left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="a torque", ylim=around(u))
     right.plot(t, truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
     for label, x in angles.items():

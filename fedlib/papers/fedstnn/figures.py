@@ -7,10 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
-from ...notebook.style import CLIENTS, COLORS, panels
+from ...notebook.style import CLIENTS, COLORS, OTHERS, panels
 
-OBSERVED = "#AA4499"
-"""Purple, as in Figs. 5 to 7; beside the federation's blue one is light, one dark, for those who see few colours."""
+OBSERVED = OTHERS[3]
+"""The colour of observations."""
 
 PI = ((0, np.pi, 2 * np.pi), ("0", r"$\pi$", r"$2\pi$"))
 """Places and names of ticks."""
@@ -19,14 +19,14 @@ TRUTH = {"color": COLORS["truth"], "marker": ",", "ls": "--", "lw": 1}
 """Of what should be, in ``pictures.curves``."""
 
 
-def uncertainty(ax: Axes, x, truth, sigma, mean, std, color: str) -> None:
-    """True curve with its band of 2 sigma (dashed), learnt mean with its band of 2 std."""
-    ax.fill_between(x, mean - 2 * std, mean + 2 * std, color=color, alpha=0.25, lw=0, label="learnt, 2 std")
+def uncertainty(ax: Axes, x, truth, sigma, mean, std, color: str, who: str = "learnt") -> None:
+    """True curve with its band of 2 sigma (dashed), and the mean of what somebody learnt with its band of 2 std."""
+    ax.fill_between(x, mean - 2 * std, mean + 2 * std, color=color, alpha=0.25, lw=0, label=f"2 std, {who}")
     ax.plot(x, truth, color=COLORS["truth"], lw=1, label="true f")
     for side in (-2, 2):
         label = r"true, 2 $\sigma$" if side == 2 else None
         ax.plot(x, truth + side * np.asarray(sigma), "--", color=COLORS["truth"], lw=0.8, label=label)
-    ax.plot(x, mean, color=color, lw=1, label="learnt mean")
+    ax.plot(x, mean, color=color, lw=1, label=f"mean, {who}")
 
 
 # the paper's schemes

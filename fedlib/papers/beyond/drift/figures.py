@@ -9,17 +9,17 @@ from matplotlib.ticker import NullLocator
 
 from ....federated.rules import RULES
 from ....notebook.pictures import curves, shade
-from ....notebook.style import CLIENTS, COLORS, panels
+from ....notebook.style import CLIENTS, COLORS, OTHERS, panels
 from ....numerics.metrics import in_percent, paired_ratio, plus_minus
 from .plane import Quadratics, walk
 from .study import CENTRAL, CONSTANT, FALLING, PROBLEMS, REPAIR, Best, ratio
 
 LOOKS = {
     "FedAvg": {"color": COLORS["federated"], "marker": "o"},
-    "SCAFFOLD": {"color": COLORS["light"], "marker": "D"},
-    "fresh correction": {"color": "0.3", "marker": "v"},
-    "repair": {"color": COLORS["other"], "marker": "s", "lw": 2.5},
-    "Mime": {"color": COLORS["paper"], "marker": "^"},
+    "SCAFFOLD": {"color": OTHERS[1], "marker": "D"},
+    "fresh correction": {"color": OTHERS[4], "marker": "v"},
+    "repair": {"color": OTHERS[0], "marker": "s", "lw": 2.5},
+    "Mime": {"color": OTHERS[2], "marker": "^"},
     CENTRAL: {"color": COLORS["centralised"], "marker": "d", "ls": "--"},
 }
 """Rules that have a colour and a mark, by ``name_of``."""
@@ -52,8 +52,8 @@ def plane(problem: Quadratics, E: int, rounds: int, lr: float = 0.5) -> Figure:
                 label = f"client {c + 1}, {E} step{'s' * (E > 1)} a round" if r == 0 else None
                 ax.plot(*steps.T, ".-", color=CLIENTS[c], ms=4, lw=1.2, label=label)
         ax.plot(*path.theta.T, "o--", color=COLORS["federated"], ms=5, lw=1.5, label="server")
-        ax.plot(*best, "*", color=COLORS["truth"], ms=13, label="best for both")
-        ax.plot(*rest, "X", color=COLORS["paper"], ms=9, label="where FedAvg rests")
+        ax.plot(*best, "*", color=COLORS["truth"], ms=13, label="truth: best for both")
+        ax.plot(*rest, "X", color=OTHERS[2], ms=9, label="where FedAvg rests")
         off = np.linalg.norm(path.theta[-1] - best)
         ax.set(title=f"{('FedAvg', 'repair')[correct]}: {off:.2f} from the best", xlabel=r"$\theta_1$", aspect="equal")
     axes[0].set(ylabel=r"$\theta_2$", xlim=(-0.2, 2.3), ylim=(-0.2, 2.3))

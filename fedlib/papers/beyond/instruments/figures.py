@@ -10,20 +10,20 @@ from matplotlib.figure import Figure
 
 from ....federated import suspects
 from ....notebook.pictures import curves
-from ....notebook.style import CLIENTS, COLORS, panels
+from ....notebook.style import CLIENTS, COLORS, OTHERS, panels
 from ....numerics.metrics import plus_minus
 from .privacy import NOISY
 from .problem import SOUND
 from .study import OWN, PERFECT, PLAIN
 
 LOOKS = {
-    PLAIN: {"color": COLORS["isolated"], "marker": "s", "ls": "--"},
-    OWN: {"color": COLORS["federated"], "marker": "o"},
-    PERFECT: {"color": COLORS["centralised"], "marker": "d", "ls": ":"},
-    "FedAvg, own parameters": {"color": "0.35", "marker": "^"},
-    "FedAvg, a network, own parameters": {"color": "0.65", "marker": "v"},
-    "sums": {"color": COLORS["federated"], "marker": "o"},
-    "FedAvg": {"color": "0.35", "marker": "^"},
+    PLAIN: {"color": OTHERS[2], "marker": "s", "ls": "--"},
+    OWN: {"color": COLORS["sums"], "marker": "o"},
+    PERFECT: {"color": OTHERS[3], "marker": "d", "ls": ":"},
+    "FedAvg, own parameters": {"color": COLORS["federated"], "marker": "^"},
+    "FedAvg, a network, own parameters": {"color": COLORS["federated"], "marker": "v", "ls": "--"},
+    "sums": {"color": COLORS["sums"], "marker": "o"},
+    "FedAvg": {"color": COLORS["federated"], "marker": "^"},
 }
 """Way -> how it is drawn."""
 
@@ -37,7 +37,7 @@ def answer(sent: xarray.Dataset, data, sayings: Sequence[suspects.Suspicion]) ->
     for way in (PLAIN, OWN):
         look = {**LOOKS[way], "marker": "", "lw": 2}
         left.plot(sent.x, sent.u.sel(way=way), label=way, **look)
-    left.plot(sent.x, sent.truth.sel(way=OWN), color=COLORS["truth"], lw=1, label="what all measure", zorder=5)
+    left.plot(sent.x, sent.truth.sel(way=OWN), color=COLORS["truth"], lw=1, label="truth, what all measure", zorder=5)
     left.legend(fontsize=8)
     who_is_off(right, sayings)
     return fig
@@ -57,7 +57,7 @@ def who_is_off(ax: Axes, sayings: Sequence[suspects.Suspicion]) -> None:
     for k, one in enumerate(sayings):
         named, judged = one.p < bound, one.least <= suspects.LARGE
         ax.bar(
-            k + 1, -np.log10(max(one.p, 1e-16)), color=COLORS["isolated"] if named else "0.7",
+            k + 1, -np.log10(max(one.p, 1e-16)), color=OTHERS[2] if named else "0.7",
             hatch="" if judged else "///", edgecolor="w",
         )  # fmt: skip
     ax.axhline(-np.log10(bound), color="k", ls="--", lw=1)

@@ -7,26 +7,25 @@ from matplotlib.figure import Figure
 from ....federated import suspects
 from ....live import levels, widgets
 from ....live.widgets import choice, slider
-from ....notebook.style import COLORS, panels
+from ....notebook.style import panels
 from ....trainings.store import stored
 from . import study
-from .figures import PLACES, measured, who_is_off
+from .figures import LOOKS, PLACES, measured, who_is_off
 from .problem import Fault, instruments
 
-COLOR = {study.PLAIN: COLORS["isolated"], study.OWN: COLORS["federated"]}
-
-
+SHOWN = (study.PLAIN, study.OWN)
 SHORT = {"anywhere": "anywhere", "windows": "in windows", "pieces": "in two pieces"}
 
 
 def explored(table: xarray.Dataset) -> tuple[xarray.DataArray, xarray.DataArray]:
     """(curves, errors) as ``levels.explore`` takes them."""
     table = table.sel(offset=table.offset > 0)  # errors stand at a logarithmic axis
-    two = table.sel(way=[*COLOR]).assign_coords(layout=[SHORT[name] for name in table.layout.values])
+    two = table.sel(way=[*SHOWN]).assign_coords(layout=[SHORT[name] for name in table.layout.values])
     two = two.rename(way="model", offset="offsets", layout="measured").transpose("offsets", "measured", ...)
     curves = two.u.isel(seed=0, drop=True).transpose(..., "model", "x")
     truth = two.truth.isel(seed=0, model=0, drop=True).transpose(..., "x")
-    curves = curves.assign_coords(truth=(truth.dims, truth.values), color=("model", [*COLOR.values()]))
+    colors = [LOOKS[way]["color"] for way in SHOWN]
+    curves = curves.assign_coords(truth=(truth.dims, truth.values), color=("model", colors))
     return curves.assign_attrs(xlabel="x", ylabel="curve, less its mean"), two.error.transpose(..., "model", "seed")
 
 

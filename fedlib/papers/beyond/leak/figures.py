@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from ....files import packed
 from ....machines.messages import Heard, size
 from ....notebook.pictures import curves
-from ....notebook.style import COLORS, ordered, panels
+from ....notebook.style import COLORS, OTHERS, ordered, panels
 from .attack import scaled
 
 MADE = {"SGD": "gradient descent", "Adam": "Adam"}
@@ -36,7 +36,7 @@ def off(messages: xarray.Dataset) -> Figure:
     lines = xarray.concat([offs, median.off_other.isel(E=[0]).assign_coords(E=[another])], "E")
     lines = named(lines, "off the nearest torque")
     looks = dict(zip(offs.E.values.tolist(), ordered(offs.sizes["E"]), strict=True))
-    looks[another] = {"color": "0.5", "lw": 1, "marker": "x"}
+    looks[another] = {"color": OTHERS[3], "lw": 1, "marker": "x"}
     by_optimizer = {MADE[name]: lines.sel(optimizer=name) for name in lines.optimizer.values.tolist()}
     return curves(by_optimizer, "points", "E", looks=looks.get, size=(3.9, 2.6), share=True)
 
@@ -67,10 +67,11 @@ def answer(messages: xarray.Dataset, torques: Mapping[int, np.ndarray]) -> Figur
     for ax, (n, some) in zip(axes, torques.items(), strict=True):
         u = messages.u.sel(optimizer="SGD", E=E, points=n).values
         t, many = np.linspace(0, 1, len(u)), n > 1
-        look = {"color": "0.6", "lw": 1} if many else {"color": COLORS["truth"], "lw": 3.5}
+        look = {"lw": 1, "alpha": 0.4} if many else {"lw": 3.5}
         for i, torque in enumerate(scaled(some)[:20]):
-            ax.plot(t, torque, label="_" if i else f"the client's torque{'s' * many}", **look)
-        ax.plot(t, u, color=COLORS["isolated"], lw=1.8, label="read by the server")
+            label = "_" if i else f"the client's true torque{'s' * many}"
+            ax.plot(t, torque, color=COLORS["truth"], label=label, **look)
+        ax.plot(t, u, color=OTHERS[0], lw=1.8, label="read by the server")
         ax.set(xlabel="t (s)", ylim=(-3.8, 3.8), xlim=(0, 1), title=f"{n} point{'s' * many}")
         ax.legend(loc="lower left")
     axes[0].set_ylabel("torque, r.m.s. 1")

@@ -4,7 +4,7 @@ import numpy as np
 import xarray
 
 from ....live import levels
-from ....notebook.style import COLORS
+from ....notebook.style import OTHERS
 from ....trainings.store import stored
 from . import study
 
@@ -22,7 +22,7 @@ def explored(messages: xarray.Dataset) -> tuple[xarray.DataArray, xarray.DataArr
     x = np.linspace(0, 1, curves.sizes["x"])
     curves = curves.assign_coords(x=x, truth=((*names, "x"), table.truth.values))
     curves = curves.assign_attrs(xlabel="t (s)", ylabel="torque, r.m.s. 1", limits=(-3.0, 3.0))
-    return curves.assign_coords(color=("model", [COLORS["isolated"]])), errors
+    return curves.assign_coords(color=("model", [OTHERS[0]])), errors
 
 
 def explorer() -> levels.Explorer:

@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from ....federated.experiment import data_of
 from ....federated.sums import gaussian_sigma
 from ....notebook.pictures import curves, plain, shade
-from ....notebook.style import CLIENTS, COLORS, DASHES, panels, set_ticks
+from ....notebook.style import CLIENTS, COLORS, DASHES, OTHERS, panels, set_ticks
 from ....numerics.metrics import in_percent, percent
-from ..figures import LOOKS, SUMS, every_problem, race
+from ..figures import LOOKS, every_problem, race
 from ..points import DELTA, attacked
 from ..ways import Place, Way, by_problem, joined
 from .privacy import told_in_or_out
@@ -30,7 +30,7 @@ def alone_and_added(table: xarray.Dataset, pieces: int, sines: int, points: int 
         "client 1 alone": {"color": CLIENTS[0], "ls": DASHES[0]},
         "client 2 alone": {"color": CLIENTS[1], "ls": DASHES[1]},
         "federated": {"color": COLORS["federated"], "ls": "-."},
-        "sums": {"color": SUMS},
+        "sums": {"color": COLORS["sums"]},
     }
     rounds = {"federated": ", 1000 rounds", "sums": ", 1 round"}
     for model, look in looks.items():
@@ -100,13 +100,14 @@ def bars(table: xarray.Dataset) -> Figure:
     fig, ((left, right),) = panels(1, 2, size=(3.6, 2.6))
     first = table.isel(seed=0)
     off, band = first["mean"] - np.sin(first.x), 2 * first.spread
-    left.fill_between(first.x, off - band, off + band, color=SUMS, alpha=0.25, lw=0, label="mean ± 2 st.dev.")
-    left.plot(first.x, off, color=SUMS, label="mean of the sums")
-    left.axhline(0, color=COLORS["truth"], lw=1, label="the curve")
+    look = {"color": COLORS["sums"], "alpha": 0.25, "lw": 0}
+    left.fill_between(first.x, off - band, off + band, label="mean of the sums ± 2 st.dev.", **look)
+    left.plot(first.x, off, color=COLORS["sums"], label="mean of the sums")
+    left.axhline(0, color=COLORS["truth"], lw=1, label="the true curve")
     left.set(xlabel="x", ylabel="difference from the curve")
     left.legend(fontsize=7)
     inside, sets = 100 * table.inside, np.arange(1, table.sizes["seed"] + 1)
-    right.plot(sets, inside, "o", color=SUMS, label=f"a data set; their mean is {inside.mean():.1f}")
+    right.plot(sets, inside, "o", color=COLORS["sums"], label=f"sums of a data set; the mean is {inside.mean():.1f}")
     right.axhline(95.4, color="0.5", ls=":", label="95.4, as it should be")
     right.set(xlabel="data set", ylabel="of the curve, in its band (%)", ylim=(0, 105), xlim=(0, sets[-1] + 1))
     right.legend(fontsize=7, loc="lower left")
@@ -116,19 +117,19 @@ def bars(table: xarray.Dataset) -> Figure:
 def missed_points(table: xarray.Dataset) -> Figure:
     """How far the point that the attack misses most is off, against the number of sines; see
     ``attack.points_of_sums``."""
-    labels = {"one client": "one client's sums", "total": "the total of both", "total, random": "random points"}
+    labels = {"one client": "one client's sums", "total": "sums of both", "total, random": "random points"}
     sums = [f"{labels[name]}: {n} points" for name, n in zip(table.sums.values, table.points, strict=True)]
     off = table.off.assign_coords(sums=sums, m=table.m.assign_attrs(long_name="sines"))
-    looks = zip((CLIENTS[0], SUMS, COLORS["other"]), "oDs", strict=True)
-    looks = {label: {"color": color, "marker": marker} for label, (color, marker) in zip(sums, looks, strict=True)}
+    looks = {"marker": "o", "ls": ":"}, {"marker": "D"}, {"marker": "s", "color": OTHERS[0]}
+    looks = {label: {"color": COLORS["sums"]} | look for label, look in zip(sums, looks, strict=True)}
     off = off.rename(None).assign_attrs(long_name="worst point off by")
     return curves({"what the server makes of sums": off}, "m", "sums", looks=looks.get, size=(6, 3))
 
 
-ATTACK = CLIENTS[0]
+ATTACK = OTHERS[2]
 """Colour of the attack by non-negative weights."""
 
-ATTACK_COLORS = COLORS["other"], ATTACK
+ATTACK_COLORS = OTHERS[0], ATTACK
 """Of ``ATTACKS``."""
 
 
@@ -150,7 +151,7 @@ def attack(points: int, sines: int, noise: float, apart: float, seed: int) -> Fi
     set_ticks(left.yaxis, (2.5, 0.5, 1.5), [*rows])
     x, truth, u = test["x"][:, 0], test["u"].double().numpy(), answers(message.experiment, message.c, test)
     right.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
-    right.plot(x, u, color=SUMS, label="sums")
+    right.plot(x, u, color=COLORS["sums"], label="sums")
     off = in_percent(percent(u, truth))
     right.set(xlabel="x", ylabel="u(x)", xlim=(0, np.pi), ylim=(-1, 5), title=f"solution off by {off}")
     right.legend(loc="upper left")
@@ -161,7 +162,7 @@ def price_of_noise(noise: xarray.Dataset) -> Figure:
     """Points that the fit finds under noise against what the noise costs, a line for each message; means over draws
     against medians. See ``privacy.under_noise``."""
     fig, ((ax,),) = panels(1, 1, size=(6, 3))
-    for message, marker, color in zip(noise.message.values, "soD", ("0.5", ATTACK, SUMS), strict=False):
+    for message, marker, color in zip(noise.message.values, "soD", (OTHERS[3], ATTACK, COLORS["sums"]), strict=False):
         one = noise.sel(message=message)
         share = 100 * one.found.sel(attack="non-negative fit").mean("seed")
         ax.plot(one.error.median("seed"), share, marker=marker, ms=5, color=color, label=message)
@@ -190,7 +191,7 @@ def hiding(crowd: xarray.Dataset, private: xarray.Dataset) -> Figure:
     for table in (shares, error):
         table.points.attrs["long_name"] = "points in the sums"
     colors = {m: color for m, color in zip(shares.line.values, ("0.75", "0.5", ATTACK), strict=False)}
-    colors |= dict(zip(words, ("0.6", COLORS["light"], COLORS["federated"]), strict=False))
+    colors |= dict(zip(words, (OTHERS[3], OTHERS[1], OTHERS[0]), strict=False))
     panels = {"no noise": shares, "noise that hides each point": error}
     return curves(panels, "points", "line", looks=lambda line: {"color": colors[line]}, size=(3.9, 2.9))
 
@@ -202,7 +203,7 @@ def coefficient(table: xarray.Dataset, networks: xarray.Dataset) -> Figure:
     ax.plot(networks.x, networks.k, "-.", color=COLORS["federated"], label="federated network, 8 pieces")
     for points, dash in zip(table.points.values, ("-", ":"), strict=False):
         k = table.k.isel(level=0, seed=0).sel(points=points)
-        ax.plot(table.x, k, dash, color=SUMS, label=f"one message, {points} points")
+        ax.plot(table.x, k, dash, color=COLORS["sums"], label=f"one message, {points} points")
     ax.set(xlabel="x", ylabel="k(x)", ylim=(0, 1.9))
     ax.legend(fontsize=8, loc="upper left")
     return fig

@@ -4,7 +4,6 @@ from ipywidgets import GridBox
 
 from ....live import levels
 from ....live.widgets import explore, slider
-from ..figures import SUMS
 from .figures import attack
 from .pieces import curves_and_errors
 
@@ -17,7 +16,6 @@ def explorer() -> levels.Explorer:
     """Sliders over pieces, sines and points: curves, and errors of five draws of sines beside notebook 05's network."""
     table = curves_and_errors(PIECES, SINES, POINTS, range(5))
     curves = table.u.assign_attrs(xlabel="x", ylabel="u(x)")
-    curves = curves.assign_coords(color=("model", [SUMS if model == "sums" else "" for model in table.model.values]))
     return levels.explore(curves, table.error, {"pieces": 8, "sines": 60})
 
 

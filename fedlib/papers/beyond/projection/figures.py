@@ -4,8 +4,7 @@ import xarray
 from matplotlib.figure import Figure
 
 from ....notebook.pictures import curves, plain, seeds_and_median
-from ....notebook.style import CLIENTS, COLORS, panels
-from ..figures import SUMS
+from ....notebook.style import COLORS, OTHERS, panels
 
 FIRST = ("FedAvg, as printed", "FedAvg, best rate", "Adam, one place", "sums")
 """The ways of the first picture."""
@@ -15,7 +14,7 @@ def walked_alone(stiff: xarray.Dataset) -> Figure:
     """The loss some way downhill after ten evaluations, relative to the foot [last layer, length, seed]: with the last
     layer held, and solved anew."""
     shown = stiff.sel(evaluation=sorted(stiff.evaluation.values)[len(stiff.evaluation) // 2])
-    looks = {"held": {"color": COLORS["federated"]}, "solved anew": {"color": SUMS, "marker": "*"}}
+    looks = {"held": {"color": OTHERS[0]}, "solved anew": {"color": OTHERS[2], "marker": "*"}}
     ratio = (shown.loss / shown.foot).drop_vars("evaluation").assign_coords({"last layer": [*looks]})
     ratio.length.attrs["long_name"] = "length of a step downhill"
     ratio = ratio.assign_attrs(long_name="loss, times that before")
@@ -27,12 +26,13 @@ def ends(starts: xarray.Dataset, attack: xarray.Dataset) -> Figure:
     point that notebook 13's attack misses most is off, against evaluations."""
     fig, ((left, right),) = panels(1, 2, size=(3.9, 2.9))
     error = starts.error.isel(evaluation=-1)
-    left.plot(starts.score.values.ravel(), error.values.ravel(), "o", color=SUMS, mfc="w")
+    left.plot(starts.score.values.ravel(), error.values.ravel(), "o", color=COLORS["sums"], mfc="w")
     left.set(xlabel="mean square residual between the points", ylabel="error (%)", title="starts of Poisson's network")
-    looks = {"one client": ("one client's sums", CLIENTS[0], "o"), "total": ("the total of both", SUMS, "D")}
-    for n, (sums, (words, color, marker)) in zip(attack.points, looks.items(), strict=True):
+    looks = {"one client": ("one client's sums", ":", "o"), "total": ("sums of both", "-", "D")}
+    for n, (sums, (words, dash, marker)) in zip(attack.points, looks.items(), strict=True):
         off = attack.off.sel(sums=sums).transpose("seed", "evaluation")
-        seeds_and_median(right, off.evaluation.values, off.values, f"{words}: {n} points", color=color, marker=marker)
+        seeds_and_median(right, off.evaluation.values, off.values, f"{words}: {n} points",
+                         color=COLORS["sums"], ls=dash, marker=marker)  # fmt: skip
     right.set(xlabel="evaluation whose sums are attacked", ylabel="worst point off by", title="what sums tell")
     right.legend(fontsize=8)
     for ax in (left, right):

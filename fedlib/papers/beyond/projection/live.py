@@ -6,7 +6,6 @@ from ....live.levels import Explorer, explore, explored
 from ....trainings.store import stored
 from ...fedsciml.forward import study as forward
 from ...fedsciml.forward.problem import poisson
-from ..figures import SUMS
 from . import study
 
 
@@ -27,7 +26,6 @@ def shown(table: xarray.Dataset) -> tuple[xarray.DataArray, xarray.DataArray]:
     u = u.assign_coords(x=curves.x)
     both = xarray.concat([curves.expand_dims(axis), u], "model", coords="minimal", compat="override")
     errors = xarray.concat([errors.expand_dims(axis), error], "model", join="outer")
-    colors = [SUMS if model == "sums" else "" for model in both.model.values.tolist()]
-    both = both.assign_coords(color=("model", colors)).assign_attrs(curves.attrs)
+    both = both.assign_attrs(curves.attrs)
     order = ("pieces", "evaluations", "model")
     return both.transpose(*order, "x"), errors.transpose(*order, "seed")

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ....notebook.pictures import curves
-from ....notebook.style import COLORS, panels, shards
+from ....notebook.style import CLIENTS, COLORS, OTHERS, panels, shards
 from ....numerics.metrics import in_percent
 from ..trainings import joined, last
 from .problem import DEALT
@@ -32,8 +32,8 @@ def families(x: Mapping[float, np.ndarray]) -> Figure:
         t = np.linspace(0, T, angles.shape[-1])
         for i, angle in enumerate(angles):
             label = {0: "softest", len(angles) - 1: "stiffest"}.get(i, "_family")
-            ax.plot(t, angle, color=str(0.75 * (1 - i / (len(angles) - 1))), lw=1, label=label)
-        ax.plot(t, blind(angles), "--", color=COLORS["other"], lw=3, label="one curve for all")
+            ax.plot(t, angle, color=str(0.8 - 0.6 * i / (len(angles) - 1)), lw=1, label=label)
+        ax.plot(t, blind(angles), "--", color=OTHERS[0], lw=3, label="one curve for all")
         ax.set(xlabel="t (s)", title=f"{T:g} s: one curve is off by {in_percent(blind_error(angles))}")
     axes[0].set_ylabel("angle $x_1$ (rad)")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
@@ -55,9 +55,9 @@ def stiffness(dealt: Mapping[str, tuple[np.ndarray, Sequence[np.ndarray]]]) -> F
 LOOKS = {
     "federated, told": {"color": COLORS["federated"]},
     "federated, hidden": {"color": COLORS["federated"], "mfc": "none", "ls": "--"},
-    "alone": {"color": COLORS["isolated"], "marker": "s"},
+    "client 1 alone": {"color": CLIENTS[0], "marker": "s"},
     "one place": {"color": COLORS["centralised"], "marker": "d"},
-    "floor, k hidden": {"color": "k", "ls": ":", "marker": "_"},
+    "floor, k hidden": {"color": OTHERS[4], "ls": ":", "marker": "_"},
 }
 
 
@@ -70,7 +70,7 @@ def told_or_not(results: Results) -> Figure:
         for what in ("told", "hidden")
     }
     if results.alone:
-        mixed_or_own["alone"] = last(results.alone).expand_dims(dealt=["own"])
+        mixed_or_own["client 1 alone"] = last(results.alone).expand_dims(dealt=["own"])
     if results.centralised:
         mixed_or_own["one place"] = last(results.centralised).sel(work="same passes").expand_dims(dealt=["mixed"])
     mixed_or_own["floor, k hidden"] = results.floor

@@ -9,7 +9,7 @@ from ....federated.history import History
 from ....live import levels
 from ....live.watched import Watched
 from ....live.widgets import choice, slider, span
-from ....notebook.style import COLORS
+from ....notebook.style import OTHERS
 from ....numerics.spaces import grf
 from ....streams import stream
 from ....trainings.store import stored
@@ -72,7 +72,7 @@ def explored(hidden: xarray.DataArray) -> tuple[xarray.DataArray, xarray.DataArr
     shown = [family[0] / np.abs(family[0, -1]).max() for family in x.values()]
     coords = {"seconds": [*SECONDS], "± of k": [*SPREADS]}
     truth = np.reshape([family[-1] for family in shown], (*grid, -1))
-    colors = [COLORS["light"], COLORS["other"]]
+    colors = [OTHERS[1], OTHERS[0]]
     curves = xarray.DataArray(
         np.reshape([[model(family) for model in models.values()] for family in shown], (*grid, 2, -1)),
         {**coords, "model": [*models], "x": np.linspace(0, 1, POINTS), "truth": ((*coords, "x"), truth),

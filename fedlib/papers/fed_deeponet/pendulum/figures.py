@@ -9,7 +9,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from ....federated.experiment import Data
 from ....notebook.pictures import curves
-from ....notebook.style import CLIENTS, COLORS, panels, shards
+from ....notebook.style import CLIENTS, COLORS, OTHERS, panels, shards
 from ....notebook.verdicts import paper_numbers
 from ..physics import OUT_OF_DISTRIBUTION
 from ..trainings import joined, last
@@ -24,7 +24,7 @@ def torques_and_angles(data: Data) -> Figure:
     fig, ((left, middle, right),) = panels(1, 3, size=(2.7, 2.4))
     u, x = data.test["GRF u"].numpy(), data.test["GRF x1"].numpy()
     t, targets = np.linspace(0, 1, u.shape[1]), [data.pool["s"][owner].numpy() for owner in data.owners]
-    for torque, angle, color in zip(u, x, cycle(CLIENTS)):
+    for torque, angle, color in zip(u, x, cycle(OTHERS)):
         left.plot(t, torque, color=color)
         middle.plot(t, angle, color=color)
     left.set(xlabel="t (s)", ylabel="torque u (rad/s$^2$)", title="what the network is given")
@@ -60,8 +60,8 @@ def blank(width: float, height: float) -> tuple[Figure, Axes]:
 def deeponet_schematic() -> Figure:
     """Two networks and a product (Fed-DeepONet, Fig. 1)."""
     fig, ax = blank(12, 3)
-    box(ax, 1.5, 2.2, "torque at m times\n$u(t_1), \\ldots, u(t_m)$", COLORS["other"], 2.6)
-    box(ax, 1.5, 0.8, "a time $y$", COLORS["other"], 2.6)
+    box(ax, 1.5, 2.2, "torque at m times\n$u(t_1), \\ldots, u(t_m)$", OTHERS[0], 2.6)
+    box(ax, 1.5, 0.8, "a time $y$", OTHERS[0], 2.6)
     box(ax, 5, 2.2, "branch network\n50 numbers", COLORS["federated"], 2.4)
     box(ax, 5, 0.8, "trunk network\n50 numbers", COLORS["federated"], 2.4)
     box(ax, 8, 1.5, "product,\nsum, + b", "0.3", 1.7)
@@ -97,8 +97,8 @@ def error_against_clients(results: Results) -> Figure:
     """Error (%) against C: client 1 alone, the federation, printed values, and one model with all triplets and
     everybody's work. At C = 1 one client has all triplets."""
     place = last(results.centralised).sel(work="same passes", drop=True).squeeze("level", drop=True)
-    errors = joined({"isolated": last(results.alone), "federated": last(results.clients), "centralised": place}, "kind")
-    errors = errors.rename(None).assign_attrs(level="clients C, who share the same 10 000 examples")
+    kinds = {"client 1 alone": last(results.alone), "federated": last(results.clients), "centralised": place}
+    errors = joined(kinds, "kind").rename(None).assign_attrs(level="clients C, who share the same 10 000 examples")
     return curves({"": errors}, size=(6.0, 3.0), printed={"": {C: printed(f"table1.C{C}") for C in PRINTED}})
 
 
@@ -108,9 +108,9 @@ def training(results: Results) -> Figure:
     plain, C = results.algorithm_1, results.algorithm_1.level.item()
     ways = {f"Algorithm 1, SGD, rate {lr:g}": plain.sel(lr=lr, drop=True) for lr in plain.lr.values}
     both = joined(ways | {"Algorithm 2, Adam": results.clients.sel(level=[C])}, "way").squeeze("level", drop=True)
-    colors = dict(zip(both.way.values, ("other", "isolated", "federated"), strict=True))
+    colors = dict(zip(both.way.values, (*OTHERS[:2], COLORS["federated"]), strict=True))
     values = {"": both.loss.rename(loss_round="round").rename(None), " ": both.error.rename(None)}
-    return curves(values, "round", "way", looks=lambda way: {"color": COLORS[colors[way]]}, size=(4.2, 2.7))
+    return curves(values, "round", "way", looks=lambda way: {"color": colors[way]}, size=(4.2, 2.7))
 
 
 def tables(results: Results) -> Figure:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....notebook.pictures import against_level, curves, seeds_and_median
-from ....notebook.style import COLORS, log_axis, panels, shards
+from ....notebook.style import COLORS, OTHERS, log_axis, panels, shards
 from ....numerics.metrics import plus_minus
 from ..figures import LOOKS
 from ..physics import OUT_OF_DISTRIBUTION
@@ -19,8 +19,8 @@ FALLING, CONSTANT = CURVES[:2]
 
 STYLES = {
     FALLING: {"color": COLORS["federated"]},
-    CONSTANT: {"color": COLORS["light"], "ls": "--", "marker": "s"},
-    SGD: {"color": COLORS["other"], "marker": "^"},
+    CONSTANT: {"color": OTHERS[1], "ls": "--", "marker": "s"},
+    SGD: {"color": OTHERS[0], "marker": "^"},
     CURVES[3]: {"color": COLORS["centralised"], "ls": "--", "marker": "d"},
     CURVES[4]: {"color": COLORS["centralised"], "marker": "d"},
 }
@@ -98,7 +98,7 @@ def rates(results: Results) -> Figure:
 def apart(distances: xarray.Dataset) -> Figure:
     """Distance of two clients against the level; ``problem.distances``."""
     words = {"s": "$W_1$ of s", "(u, y, s)": "$W_1$ of (u, y, s)", "exact": "$W_2$ of u, exact"}
-    colors = dict(zip(words.values(), ("federated", "other", "truth"), strict=True))
+    colors = dict(zip(words.values(), (OTHERS[1], OTHERS[0], COLORS["truth"]), strict=True))
     shards = distances.by_shards.rename(shards="level")
     delta = xarray.concat([distances.by_delta, distances.torques.expand_dims(what=["exact"])], "what")
     delta = delta.rename(Delta="level")
@@ -108,7 +108,7 @@ def apart(distances: xarray.Dataset) -> Figure:
     for title, values in (("sorted shards", shards), ("two fields", delta)):
         named = values.assign_coords(what=[words[what] for what in values.what.values]).rename(None)
         panels[title] = named.assign_attrs(long_name="distance of two clients", scale="linear")
-    return curves(panels, hue="what", looks=lambda what: {"color": COLORS[colors[what]]}, size=(4.2, 2.7))
+    return curves(panels, hue="what", looks=lambda what: {"color": colors[what]}, size=(4.2, 2.7))
 
 
 def cell(values: xarray.DataArray) -> str:

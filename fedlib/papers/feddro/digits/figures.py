@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....notebook.pictures import against_level, curves, seeds_and_median
-from ....notebook.style import COLORS, panels
+from ....notebook.style import COLORS, OTHERS, panels
 from ....numerics.metrics import mean_and_interval, plus_minus
 from .handwriting import SIDE
 from .study import FOUR, TWO, VIEWS, at_own_rate, gain
@@ -19,11 +19,11 @@ ALIKE = "ten means, no network"
 
 STYLES = {
     FEDAVG: {"color": COLORS["federated"]},
-    MEANS: {"color": COLORS["light"], "ls": "--", "marker": "^", "lw": 2.5},
-    AFFINE: {"color": COLORS["other"], "ls": "-.", "marker": "D", "lw": 2},
-    MAPPED: {"color": "#7A1F3D", "marker": "s"},
-    ATOMS: {"color": "0.5", "ls": ":", "marker": "v"},
-    ALIKE: {"color": "0.2", "ls": "", "marker": "*"},
+    MEANS: {"color": OTHERS[1], "ls": "--", "marker": "^", "lw": 2.5},
+    AFFINE: {"color": OTHERS[0], "ls": "-.", "marker": "D", "lw": 2},
+    MAPPED: {"color": OTHERS[2], "marker": "s"},
+    ATOMS: {"color": OTHERS[3], "ls": ":", "marker": "v"},
+    ALIKE: {"color": OTHERS[4], "ls": "", "marker": "*"},
 }
 """All are federations: FedAvg in their blue, what the digits become in other colours."""
 

@@ -23,6 +23,7 @@ from .figures import STEP, STYLES, tiles
 from .handwriting import SIDE, Clients, deal_digits, handwriting
 from .problem import CNN, MOMENTUM, answers, classification
 from .shifts import shifted
+from .ways import MAPPED
 
 # what is stored
 
@@ -127,7 +128,7 @@ def scene(axes, watched: Watched, moment: Moment) -> None:
     above.tick_params(length=0)
     for spine in above.spines.values():
         spine.set_visible(False)
-    colors = COLORS["federated"], COLORS["other"]
+    colors = COLORS["federated"], STYLES[MAPPED]["color"]
     for i, (color, values) in enumerate(zip(colors, read(watched, moment).values(), strict=True)):
         below.bar(np.arange(KINDS) + 0.4 * i - 0.2, values, 0.4, color=color)
     set_ticks(below.xaxis, range(KINDS))

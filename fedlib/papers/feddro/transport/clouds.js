@@ -43,7 +43,7 @@ function paint(canvas, data, [r, start]) {
     inside(pen, first, () => {
         for (const k of [0, 1]) dots(pen, here, cloudAt(data, "cloud", k), CLIENTS[k], 1.8);
         for (const k of [0, 1]) dots(pen, here, cloudAt(data, "eta", 2 * at + k), CLIENTS[k], 2, true);
-        dots(pen, here, cloudAt(data, "xi", at), "#000000", 1.6);
+        dots(pen, here, cloudAt(data, "xi", at), COLORS.federated, 1.6);
     });
     const numbers = Array.from({ length: rounds }, (_, i) => i + 1);
     const there = axes(pen, second, [0.5, rounds + 0.5], data.span, {
@@ -57,7 +57,7 @@ function paint(canvas, data, [r, start]) {
     ring(pen, there.X(r + 1), there.Y(Math.max(data.gaps[start][r], data.span[0])), COLORS.federated);
     const y = height - 14;
     legend(pen, y, width, [[CLIENTS[0], 5, [], "client 1"], [CLIENTS[1], 5, [], "client 2"], [INK, 0, [], "halfway there"],
-        ["#000000", 5, [], "shared"], [COLORS.federated, 2.5, [], "the way"], ["#b0b0b0", 1.2, [], "from other starts"]]);
+        [COLORS.federated, 5, [], "shared"], [COLORS.federated, 2.5, [], "the way"], ["#b0b0b0", 1.2, [], "from other starts"]]);
     const [left, top, long, tall] = second;
     return { left, right: left + long, top, bottom: top + tall, levels: numbers, X: there.X };
 }

@@ -23,7 +23,7 @@ def shared_cloud(ax: Axes, walks: xarray.Dataset, start: str, round: int) -> Non
     for k, color in enumerate(CLIENTS[:2]):
         ax.plot(*walks.cloud[k].values.T, "o", ms=2.5, mew=0, color=color, label=f"client {k + 1}")
         ax.plot(*place.eta[k].values.T, "o", ms=2.5, mfc="none", mew=0.5, color=color, label="halfway there")
-    ax.plot(*place.xi.values.T, ".", ms=3, color=COLORS["truth"], label=r"shared $\xi$")
+    ax.plot(*place.xi.values.T, ".", ms=3, color=COLORS["federated"], label=r"shared $\xi$")
     cloud_axes(ax, f"round {round}")
 
 
@@ -71,7 +71,7 @@ def plane(X: Measure, Y: Measure, clouds: Sequence[np.ndarray], Q: np.ndarray) -
         left.plot(*interpolant(X, Y, t).x.T, ".", ms=4, color=style["color"], label=f"t = {t:g}")
     cloud_axes(left, "from one cloud to another")
     owners(clouds, right, ms=3, labels=True)
-    right.plot(*Q.T, ".", ms=4, color=COLORS["truth"], label="barycenter Q")
+    right.plot(*Q.T, ".", ms=4, color=COLORS["federated"], label="shared barycenter Q")
     cloud_axes(right, "three clients and their barycenter")
     below = dict(loc="upper center", bbox_to_anchor=(0.5, -0.16), markerscale=2, columnspacing=1, handletextpad=0.2)
     for ax, columns in ((left, 3), (right, 2)):

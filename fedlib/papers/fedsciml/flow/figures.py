@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ....notebook.pictures import curves
 from ....notebook.style import CLIENTS as CLIENT_COLORS
-from ....notebook.style import COLORS, MARKERS, band, panels
+from ....notebook.style import COLORS, MARKERS, OTHERS, band, panels
 from ....notebook.verdicts import paper_numbers
 from ....numerics.metrics import in_percent, plus_minus
 from .claims import printed
@@ -55,7 +55,7 @@ def slabs_figure(wake: Wake, x: np.ndarray, owners: Mapping[int, Sequence[np.nda
 def colors(models: Sequence[str]) -> dict[str, str]:
     """Label -> colour: federations are blue, the darker the more pieces; what is centralised is green."""
     levels = [label for label in models if label.startswith("n = ")]
-    tints = LinearSegmentedColormap.from_list("federated", [COLORS["light"], COLORS["federated"], "#002F52"])
+    tints = LinearSegmentedColormap.from_list("federated", [OTHERS[1], COLORS["federated"], "#002F52"])
     blues = tints(np.linspace(0, 1, len(levels)) if len(levels) > 1 else [0.5])
     return dict.fromkeys(models, COLORS["centralised"]) | dict(zip(levels, map(to_hex, blues), strict=True))
 
@@ -98,8 +98,8 @@ def aliasing_view(C: xarray.DataArray, n: int) -> Figure:
     """Both coefficients with the mean and with the sum of the clients' steps, at n pieces."""
     fig, axes = panels(1, 2, size=(3.6, 2.3))
     for ax, name in zip(axes[0], TRUTH, strict=True):
-        way(ax, C, f"n = {n}", name, COLORS["federated"], "mean of the steps")
-        way(ax, C, f"aliased, n = {n}", name, COLORS["other"], "sum of the steps (aliased)", lw=2.5, zorder=1.9)
+        way(ax, C, f"n = {n}", name, COLORS["federated"], "federated, mean of the steps")
+        way(ax, C, f"aliased, n = {n}", name, OTHERS[0], "sum of the steps (aliased)", lw=2.5, zorder=1.9)
         axis_of(ax, name)
         ax.set_xlabel("round")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
@@ -158,7 +158,7 @@ def passages(results: Results) -> Figure:
             both["within"].attrs = {"long_name": "within", "units": "%"}
             both = both.where(np.isfinite(both)).assign_attrs(long_name="thousand rounds")
             arrays[f"{LETTERS[name]}, {in_words(label).partition(',')[0]}"] = both
-    looks = {"printed": {"color": COLORS["paper"], "marker": "s", "ls": "--"}, "ours": {"color": COLORS["federated"]}}
+    looks = {"printed": {"color": COLORS["paper"], "marker": "s", "ls": "--"}, "ours": {"color": OTHERS[4]}}
     return curves(arrays, "within", "whose", looks=looks.get, size=(2.15, 2.2), most=len(models), share=True)
 
 

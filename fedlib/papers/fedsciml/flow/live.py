@@ -19,7 +19,7 @@ from ....live.watched import Moment, Watched
 from ....live.widgets import choice, slider
 from ....models.networks import glorot_uniform
 from ....notebook.style import CLIENTS as CLIENT_COLORS
-from ....notebook.style import COLORS
+from ....notebook.style import COLORS, OTHERS
 from ....numerics.metrics import relative_l2
 from ....streams import stream
 from ....trainings.store import stored
@@ -40,7 +40,7 @@ def explorer() -> Explorer:
     percents = 100 * C / xarray.DataArray([*TRUTH.values()], dims="model")
     some = np.unique(np.linspace(0, C.sizes["round"] - 1, DRAWN).astype(int))
     curves = percents.isel(round=some, seed=0, drop=True).rename(round="x").transpose("pieces", "model", "x")
-    colors = [COLORS["federated"], COLORS["other"]]
+    colors = [COLORS["federated"], OTHERS[0]]
     curves = curves.assign_coords(truth=("x", np.full(len(some), 100.0)), color=("model", colors))
     curves.attrs = {"xlabel": "round", "ylabel": "% of the true value", "limits": (-50.0, 200.0)}
     return explore(curves, abs(percents.isel(round=-1, drop=True) - 100).transpose("pieces", "model", "seed"))

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from ....federated.experiment import Experiment, data_of
 from ....federated.partitions import private
 from ....notebook.pictures import curves, shade
-from ....notebook.style import CLIENTS, COLORS, MARKERS, panels
+from ....notebook.style import CLIENTS, COLORS, MARKERS, OTHERS, panels
 from ....numerics.metrics import paired_ratio, two_digits
 
 
@@ -19,8 +19,8 @@ def hills_and_valleys(experiment: Experiment, level: int) -> Figure:
     fine = np.linspace(0, np.pi, 300)
     last = 8 * np.sin(8 * fine)
     shade(ax, x[:, 0], private(data.owners))
-    ax.plot(fine, last, color=COLORS["truth"], lw=1, ls=":", label="its largest part, 8 sin 8x")
-    ax.plot(x[:, 0], f, "-", color=COLORS["truth"], label="f")
+    ax.plot(fine, last, color=OTHERS[4], lw=1, ls=":", label="its largest part, 8 sin 8x")
+    ax.plot(x[:, 0], f, "-", color=OTHERS[4], label="f")
     for k, shard in enumerate(private(data.owners)):
         ax.plot(x[shard, 0], f[shard], MARKERS[k], ms=4, color=CLIENTS[k], label=f"client {k + 1} knows")
     ax.set(xlabel="x", ylabel="f(x)", xlim=(0, np.pi), title=f"{level} pieces")

@@ -24,7 +24,7 @@ def half_waves(experiment: Experiment, level: int) -> Figure:
     x, f = (data.pool[name].numpy() for name in ("x", "f"))
     shade(ax, x[:, 0], data.owners)
     fine = np.linspace(-1, 1, 1000)
-    ax.plot(fine, -np.sin(10 * np.pi * fine) / (2 * fine + 3), color=COLORS["truth"], lw=1, label="its wave")
+    ax.plot(fine, -np.sin(10 * np.pi * fine) / (2 * fine + 3), color=COLORS["truth"], lw=1, label="its true wave")
     for k, shard in enumerate(data.owners):
         wave = f[shard] - (x[shard, 0] + 0.5) ** 4
         ax.plot(x[shard, 0], wave, MARKERS[k], ms=3, mew=0, color=CLIENTS[k], label=f"client {k + 1} knows")

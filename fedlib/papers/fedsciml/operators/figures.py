@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ....federated.stack import predict
 from ....notebook.pictures import label_in_words, style_of
-from ....notebook.style import CLIENTS, COLORS, log_axis, panels
+from ....notebook.style import CLIENTS, COLORS, OTHERS, log_axis, panels
 from ....notebook.verdicts import paper_numbers
 from ....numerics.metrics import in_percent, percent, plus_minus
 from ....numerics.solutions import antiderivative
@@ -95,7 +95,7 @@ def cover() -> xarray.DataArray:
 
 def whose(label: str) -> dict:
     """Colour of a label of ``cover``."""
-    return {"color": COLORS["other" if label.endswith("both") else "federated"], "lw": 2}
+    return {"color": OTHERS[0 if label.endswith("both") else 2], "lw": 2.5}
 
 
 # errors against what the clients know
@@ -136,8 +136,8 @@ def of_two_and_three(last: Mapping[str, xarray.DataArray]) -> xarray.DataArray:
 
 def look_of_two_and_three(label: str) -> dict:
     """Colour and marker of a label of ``of_two_and_three``."""
-    color = "centralised" if label.endswith("centralised") else "federated" if label.startswith("2") else "other"
-    return {"color": COLORS[color], "marker": "o" if label.startswith("2") else "^", "lw": 2.5}
+    role = "centralised" if label.endswith("centralised") else "federated"
+    return {"color": COLORS[role]} | ({"marker": "o"} if label.startswith("2") else {"marker": "^", "ls": "--"})
 
 
 # single functions

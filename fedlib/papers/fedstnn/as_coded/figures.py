@@ -3,7 +3,7 @@
 import xarray
 from matplotlib.figure import Figure
 
-from ....notebook.style import COLORS, panels, set_ticks
+from ....notebook.style import OTHERS, panels, set_ticks
 from ..experiment import rms
 from ..figures import PI, TRUTH, uncertainty
 from ..plane import on_grid
@@ -12,11 +12,11 @@ from .problem import WAYS
 from .study import SIGMA
 
 LOOKS = {
-    "as printed": {"color": COLORS["paper"], "marker": "s"},
-    "as coded": {"color": COLORS["other"], "marker": "^"},
-    "mended": {"color": COLORS["federated"], "marker": "o"},
-    "frozen paths": {"color": COLORS["other"], "marker": "^"},
-    "fresh paths": {"color": COLORS["paper"], "marker": "s"},
+    "as printed": {"color": OTHERS[1], "marker": "s"},
+    "as coded": {"color": OTHERS[0], "marker": "^"},
+    "mended": {"color": OTHERS[2], "marker": "o"},
+    "frozen paths": {"color": OTHERS[0], "marker": "^"},
+    "fresh paths": {"color": OTHERS[1], "marker": "s"},
     "truth": TRUTH,
 }
 """Of each way, and of one client's paths, in ``pictures.curves``."""

@@ -5,7 +5,7 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ....notebook.style import CLIENTS, COLORS, MARKERS, panels, set_ticks
+from ....notebook.style import CLIENTS, COLORS, MARKERS, OTHERS, panels, set_ticks
 from ....streams import stream
 from ..experiment import rms
 from ..figures import OBSERVED, PI, TRUTH, uncertainty
@@ -13,14 +13,14 @@ from ..sine import N, curve, curve_grid, observed, owners, region, some
 from .study import MAIN, Results, shown
 
 LOOKS = {
-    "squared error": {"color": COLORS["other"], "marker": "s"},
-    "likelihood": {"color": COLORS["light"], "marker": "^", "lw": 5},
-    "energy score": {"color": COLORS["centralised"], "marker": "o"},
-    "g a network of X": {"color": COLORS["other"], "marker": ",", "lw": 2.5},
-    "one g per block and neuron": {"color": COLORS["centralised"], "marker": ","},
+    "squared error": {"color": OTHERS[0], "marker": "s"},
+    "likelihood": {"color": OTHERS[1], "marker": "^", "lw": 5},
+    "energy score": {"color": OTHERS[2], "marker": "o"},
+    "g a network of X": {"color": OTHERS[0], "marker": ",", "lw": 2.5},
+    "one g per block and neuron": {"color": OTHERS[2], "marker": ","},
     "each client": {"color": COLORS["federated"], "marker": "o"},
-    "the quiet half": {"color": CLIENTS[0], "marker": "o"},
-    "the loud half": {"color": CLIENTS[1], "marker": "s"},
+    "the quiet half": {"color": OTHERS[1], "marker": "o"},
+    "the loud half": {"color": OTHERS[0], "marker": "s"},
     "truth": TRUTH,
 }
 """Of losses, diffusions and clients, in ``pictures.curves``."""
@@ -38,9 +38,10 @@ def answer(one_place: xarray.Dataset, sigma: float, scores=("squared error", "en
     few = stream(0, "drawn observations").choice(N, 600, replace=False)
     for ax, score in zip(axes, scores, strict=True):
         one = one_place.sel(score=score, level=sigma).isel(seed=0)
-        ax.plot(x[few], y[few], ".", ms=2.5, color="0.7", label="observations")
+        ax.plot(x[few], y[few], ".", ms=2.5, color=OBSERVED, alpha=0.6, label="observations")
         grid = one.x.values
-        uncertainty(ax, grid, curve(grid), sigma, one["mean"].values, one["std"].values, color=COLORS["centralised"])
+        values = (one[name].values for name in ("mean", "std"))
+        uncertainty(ax, grid, curve(grid), sigma, *values, color=COLORS["centralised"], who="all in one place")
         spread = rms(one["std"].values)
         ax.set(xlabel="x", title=f"{score}: a spread of {spread:.2g}, the data have {sigma:g}")
         set_ticks(ax.xaxis, *PI)
@@ -53,7 +54,7 @@ def data_figure(clients: int, sigma: float, seed: int) -> Figure:
     """Figs. 3 and 4: left all observations and the borders of the ten groups, right those of three clients."""
     x, y = observations(seed, sigma)
     fig, ((left, right),) = panels(1, 2, size=(3.8, 2.6), sharey=True)
-    left.plot(x, y, ",", color=COLORS["light"], rasterized=True)
+    left.plot(x, y, ",", color=OBSERVED, rasterized=True)
     for edge in range(1, 10):
         left.axvline(edge * np.pi / 5, color="0.8", lw=0.6)
     shards, (one, another, *_, third, _) = owners(MAIN, clients, seed), some(clients)
@@ -72,10 +73,11 @@ def data_figure(clients: int, sigma: float, seed: int) -> Figure:
     return fig
 
 
-def cloud(ax: Axes, x: np.ndarray, y: np.ndarray, predicted: np.ndarray) -> None:
+def cloud(ax: Axes, x: np.ndarray, y: np.ndarray, predicted: np.ndarray, role: str) -> None:
     """Observations y [n] and one sampled prediction [n] at each x [n], in random order: none hides the other."""
     order = stream(0, "order of dots").permutation(2 * len(x))
-    colors = {"observations": OBSERVED, "one prediction each": COLORS["federated"]}
+    words = {"federated": "one prediction each, federated", "isolated": "one prediction each, alone"}[role]
+    colors = {"observations": OBSERVED, words: COLORS[role]}
     dots = np.stack([np.tile(x, 2), np.concatenate([y, predicted])])
     ax.scatter(*dots[:, order], s=2, c=np.repeat([*colors.values()], len(x))[order], lw=0, rasterized=True)
     for label, color in colors.items():
@@ -94,10 +96,11 @@ def clouds(results: Results) -> Figure:
     for ax, (name, (path, y)) in zip(axes, drawn.items(), strict=True):
         if name == "alone":
             ax.axvspan(*region(k, results.clients), color="0.88", zorder=0)
-        cloud(ax, curve_grid(), y[0], path[0])
+        cloud(ax, curve_grid(), y[0], path[0], "isolated" if name == "alone" else "federated")
         ax.set_title(titles[name])
     axes[0].set_ylabel("y")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    handles = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    fig.legend(handles.values(), handles, loc="outside upper center", ncols=4)
     return fig
 
 
@@ -109,7 +112,7 @@ def alone(results: Results) -> Figure:
     for ax, k in zip(axes, some_of.client.values.tolist(), strict=True):
         ax.axvspan(*region(k, results.clients), color="0.88")
         values = (some_of[name].sel(client=k).values for name in ("mean", "std"))
-        uncertainty(ax, x, curve(x), results.sigma, *values, color=COLORS["isolated"])
+        uncertainty(ax, x, curve(x), results.sigma, *values, color=COLORS["isolated"], who="alone")
         ax.set(title=f"client {k} alone", xlabel="x")
         set_ticks(ax.xaxis, *PI)
     axes[0].set_ylabel("y")

@@ -7,13 +7,13 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from ....notebook.style import CLIENTS, COLORS, MARKERS, growth, panels
+from ....notebook.style import CLIENTS, COLORS, MARKERS, OTHERS, growth, panels
 from ..figures import TRUTH
 from .picture import Picture
 from .study import Results
 
 BLACK, WHITE, UNKNOWN = "#101010", "#ffffff", "#999999"
-WRONG = {"white, should be black": COLORS["other"], "black, should be white": COLORS["light"]}
+WRONG = {"white, should be black": OTHERS[0], "black, should be white": OTHERS[1]}
 DRAWN = ListedColormap([BLACK, WHITE, *WRONG.values(), UNKNOWN])
 """Codes of pixels: right black, right white; wrongly white; wrongly black; not known."""
 
@@ -120,8 +120,8 @@ def owners(picture: Picture, shards: Mapping[str, np.ndarray]) -> Figure:
 DRAWINGS = {
     "federated": {"color": COLORS["federated"], "marker": "o"},
     "in one place": {"color": COLORS["centralised"], "marker": "s"},
-    "large, our steps": {"color": COLORS["paper"], "marker": "^", "ls": "--"},
-    "large, their steps": {"color": COLORS["other"], "marker": "D", "lw": 2.5},
+    "large, our steps": {"color": OTHERS[2], "marker": "^", "ls": "--"},
+    "large, their steps": {"color": OTHERS[0], "marker": "D", "lw": 2.5},
     "truth": TRUTH,
 }
 

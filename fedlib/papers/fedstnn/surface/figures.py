@@ -39,7 +39,7 @@ def clouds(results: Results) -> Figure:
     left.set_title(f"all {len(z)} noisy observations")
     places = points[chosen].T
     right.plot(*places, z[chosen], "s", ms=4, mfc="none", color=OBSERVED, label="observation")
-    right.plot(*places, predicted[chosen], ".", ms=5, color=COLORS["federated"], label="prediction")
+    right.plot(*places, predicted[chosen], ".", ms=5, color=COLORS["federated"], label="prediction, federated")
     for (x, y), low, high in zip(places.T, z[chosen], predicted[chosen], strict=True):
         right.plot([x, x], [y, y], [low, high], color="0.5", lw=0.8)
     right.set_title(f"{len(chosen)} of them, and predictions")
@@ -61,7 +61,8 @@ def slices(results: Results) -> Figure:
         ax.fill_between(along, f - 2 * sigma, f + 2 * sigma, color="0.85", lw=0, label=r"true f $\pm$ 2 $\sigma$")
         ax.plot(along, f, color=COLORS["truth"], lw=1.5, label="true f")
         ax.plot(along, z[where], "x", ms=4, color=OBSERVED, label="observations")
-        ax.plot(along, predicted[where], "o", ms=3, mew=0, color=COLORS["federated"], label="one prediction each")
+        predictions = {"color": COLORS["federated"], "label": "one prediction each, federated"}
+        ax.plot(along, predicted[where], "o", ms=3, mew=0, **predictions)
         ax.set(title=f"slice {name}", xlabel="yx"[axis], ylabel="z")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return fig
