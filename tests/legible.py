@@ -16,6 +16,7 @@ from fedlib.notebook.run import Run
 from fedlib.notebook.style import CLIENTS, COLORS, OTHERS
 
 LETTERS = 10  # px of the smallest ones on a page of 1280
+INK = "#000000", "#FFFFFF"  # what words are in, and those within a mark
 
 
 def watch() -> None:
@@ -79,7 +80,7 @@ ROLES = {
     "federated": "federated|of the federation|FedAvg|^server|^shared|networks, averaged|Algorithm 2|Adam, .*fall",
     "sums": r"\bsums\b(?! as they are)|one message|own parameters at home",
 }
-"""Role -> what a label says that names it; the first one counts. Notebook 15 compares its sums with sums as they are."""
+"""Role -> what a label says that names it; the first one counts. Notebook 15 compares with sums as they are."""
 
 
 def role_of(label: str) -> str | None:
@@ -115,7 +116,7 @@ def labelled(fig: Figure) -> Iterator[tuple[str, str, str]]:
     for words, handles, labels in named:
         yield from ((label, color_of(handle), words) for handle, label in zip(handles, labels, strict=True))
     for ax in fig.axes:
-        coloured = (text for text in ax.texts if color_of(text) != COLORS["truth"])  # black is what words are in
+        coloured = (text for text in ax.texts if text.get_text() and color_of(text) not in INK)
         yield from ((text.get_text(), color_of(text), about[ax]) for text in coloured)
 
 

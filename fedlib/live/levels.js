@@ -114,8 +114,9 @@ function paint(canvas, data, chosen) {
         });
     });
     models.forEach(({ curve, color }, m) => curve && ring(pen, mark, there.Y(data.error(state, m)[0]), color));
-    legend(pen, height - 14, width, [["rgb(0 0 0 / 0.25)", 5, [], "truth"],
-        ...models.map(({ name }, m) => [...style[m], name]), [INK, 0, [], "shown"]]);
+    const names = models.map(({ name }, m) => [...style[m], name])
+        .filter((_, m) => levels.some((_, i) => data.error(column(i), m).some((e) => e > 0)));  // what is drawn
+    legend(pen, height - 14, width, [["rgb(0 0 0 / 0.25)", 5, [], "truth"], ...names, [INK, 0, [], "shown"]]);
     return { left: second[0], right: second[0] + second[2], top: second[1], bottom: second[1] + second[3], levels, X: there.X };
 }
 

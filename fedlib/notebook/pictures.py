@@ -19,7 +19,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator, StrMethodFormatter
 
 from ..federated.experiment import Experiment, data_of
 from ..federated.partitions import private
@@ -120,6 +120,9 @@ def curves(
             ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
             if ax.get_yscale() == "log":
                 log_axis(ax.yaxis)
+    if any(isinstance(ax.yaxis.get_major_formatter(), StrMethodFormatter) for ax in axes.values()):  # 50, and 100
+        for ax in [ax for ax in axes.values() if ax.get_yscale() == "log"]:
+            plain(ax.yaxis)
     columns = min(len(handles), max(2, int(fig.get_figwidth() / 1.4)))
     fig.legend(handles.values(), handles, loc="outside upper center", ncols=columns)
     return fig
@@ -193,7 +196,7 @@ def against_level(ax: Axes, values: xarray.DataArray, mark: object = None, x: st
         shares = axes.transScale.transform([(place, 1) for place in (*axes.get_xlim(), *places)])[:, 0]
         middles = (shares[2:] - shares[0]) / (shares[1] - shares[0])
         lines = lines_of(middles, words, letter, [level == mark for level in levels])
-        form = ("{}", "\n{}", "") if axes is ax else ("{}", "{}\n", "")  # the second line is farther from the axis
+        form = ("{}", "\n{}", "") if axes is ax else ("{}", "", "")  # above there is one line
         axes.set_xticks(places, [form[line].format(word) for line, word in zip(lines, words, strict=True)], fontsize=7)
     ax.set_xlabel((x == "level" and values.attrs.get("level")) or titled_axis(values[x]))
 

@@ -17,6 +17,7 @@ from fedlib.files import ROOT
 from fedlib.notebook import style
 from fedlib.numerics.metrics import mean_sd
 from fedlib.trainings.settings import START
+from tests.legible import check_roles
 
 IMPORT_ALL = """
 import pkgutil
@@ -117,16 +118,18 @@ def lab(rgb):
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
-ROLES = ["federated", "isolated", "centralised", "truth", "paper"]
+CLOSE = {("paper", "centralised"): 15, ("isolated", "sums"): 10}
+"""Roles that are nearer to each other for some eyes: what is printed is a hollow square, and nobody draws the other two
+in one figure."""
 
 
 @pytest.mark.parametrize("eye", [np.eye(3), MACHADO], ids=["everybody", "deuteranopia"])
-def test_clients_are_told_apart_from_roles_and_from_each_other(eye):
-    colors = {role: style.COLORS[role] for role in ROLES} | {f"client {k + 1}": c for k, c in enumerate(style.CLIENTS)}
+def test_roles_and_clients_are_told_apart(eye):
+    colors = style.COLORS | {f"client {k + 1}": c for k, c in enumerate(style.CLIENTS)}
     seen = {name: lab(eye @ linear(color)) for name, color in colors.items()}
     apart = {pair: np.linalg.norm(seen[pair[0]] - seen[pair[1]]) for pair in combinations(seen, 2)}
-    with_client = {pair: d for pair, d in apart.items() if "client" in pair[1]}
-    assert min(with_client.values()) > 20, min(with_client, key=with_client.get)
+    near = {pair: round(d) for pair, d in apart.items() if d < CLOSE.get(pair, 20)}
+    assert not near, near
     assert apart["client 1", "client 2"] > 40, "two clients are what most pictures have"
     for color in style.CLIENTS:
         assert 1.05 / (TO_XYZ[1] @ linear(color) + 0.05) >= 3, f"{color} is faint on white"
@@ -150,3 +153,42 @@ def test_a_matplotlibrc_of_the_user_s_own_is_no_style_of_the_project(tmp_path, m
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     theirs = literal_eval(done.stdout)
     assert {name: value for name, value in theirs.items() if value != repr(ours[name])} == {}
+
+
+def drawn(label, color, title="", legend=True):
+    """A line with a label, named at it or in a legend."""
+    fig, ((ax,),) = style.panels()
+    ax.plot([0, 1], [0, 1], color=color, label=label if legend else "_line")
+    ax.text(0, 0, "" if legend else label, color=color)
+    ax.set_title(title)
+    return fig
+
+
+BLUE, GREEN, ORANGE = style.COLORS["federated"], style.COLORS["centralised"], style.OTHERS[0]
+
+
+@pytest.mark.parametrize("legend", [True, False], ids=["in a legend", "at the line"])
+@pytest.mark.parametrize(
+    "label, right, wrong",
+    [
+        ("federated: off by 3 %", BLUE, GREEN), ("FedAvg, as printed", BLUE, style.COLORS["paper"]),
+        ("printed, federated", style.COLORS["paper"], BLUE), ("one place, same steps", GREEN, "0.55"),
+        ("one round of sums", style.COLORS["sums"], GREEN), ("sums as they are", ORANGE, style.COLORS["sums"]),
+        ("alone, mean", style.COLORS["isolated"], style.CLIENTS[0]), ("client 2 alone", style.CLIENTS[1], "#D55E00"),
+        ("client 61 alone", style.COLORS["isolated"], style.CLIENTS[0]), ("SCAFFOLD", ORANGE, BLUE),
+    ],
+)  # fmt: skip
+def test_a_role_has_its_colour_and_nothing_else_has_it(label, right, wrong, legend):
+    check_roles(drawn(label, right, legend=legend), "figure", {})
+    with pytest.raises(AssertionError, match=re.escape(label)):
+        check_roles(drawn(label, wrong, legend=legend), "figure", {})
+
+
+def test_a_title_may_say_whose_colour_it_is_and_what_has_no_role_keeps_its_own():
+    check_roles(drawn("rate 0.003", BLUE, "error of the federation"), "figure", {})
+    with pytest.raises(AssertionError, match="does not say so"):
+        check_roles(drawn("rate 0.003", BLUE, "error alone"), "figure", {})
+    seen = {}
+    check_roles(drawn("SCAFFOLD: 3 %", ORANGE), "one", seen)
+    with pytest.raises(AssertionError, match="and was #E69F00"):
+        check_roles(drawn("SCAFFOLD: 4 %", style.OTHERS[1]), "another", seen)

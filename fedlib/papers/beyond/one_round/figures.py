@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from ....federated.experiment import data_of
 from ....federated.sums import gaussian_sigma
 from ....notebook.pictures import curves, plain, shade
-from ....notebook.style import CLIENTS, COLORS, DASHES, OTHERS, panels, set_ticks
+from ....notebook.style import CLIENTS, COLORS, DASHES, OTHERS, ordered, panels, set_ticks
 from ....numerics.metrics import in_percent, percent
 from ..figures import LOOKS, every_problem, race
 from ..points import DELTA, attacked
@@ -162,13 +162,13 @@ def price_of_noise(noise: xarray.Dataset) -> Figure:
     """Points that the fit finds under noise against what the noise costs, a line for each message; means over draws
     against medians. See ``privacy.under_noise``."""
     fig, ((ax,),) = panels(1, 1, size=(6, 3))
-    for message, marker, color in zip(noise.message.values, "soD", (OTHERS[3], ATTACK, COLORS["sums"]), strict=False):
+    for message, marker, color in zip(noise.message.values, "soD", (OTHERS[3], ATTACK, OTHERS[0]), strict=False):
         one = noise.sel(message=message)
         share = 100 * one.found.sel(attack="non-negative fit").mean("seed")
         ax.plot(one.error.median("seed"), share, marker=marker, ms=5, color=color, label=message)
     nothing = float(noise.nothing.median())
     ax.axvline(nothing, color="0.6", lw=1)
-    ax.text(1.07 * nothing, 100, "no data", fontsize=8, color="0.4", rotation=90, va="top")
+    ax.text(1.2 * nothing, 100, "no data", fontsize=8, color="0.4", rotation=90, va="top")
     ax.axhline(20, color="0.6", lw=1, ls="--")
     ax.text(1.2e-3, 22, "a blind guess", fontsize=8, color="0.4")
     ax.set(xscale="log", xlabel="error of the solution (%)", ylabel="points found (%)", ylim=(0, 105), xlim=(1e-3, 90))
@@ -190,8 +190,8 @@ def hiding(crowd: xarray.Dataset, private: xarray.Dataset) -> Figure:
     error = error.rename(None).assign_attrs(long_name="error", units="%")
     for table in (shares, error):
         table.points.attrs["long_name"] = "points in the sums"
-    colors = {m: color for m, color in zip(shares.line.values, ("0.75", "0.5", ATTACK), strict=False)}
-    colors |= dict(zip(words, (OTHERS[3], OTHERS[1], OTHERS[0]), strict=False))
+    colors = {m: color for m, color in zip(shares.line.values, ("0.75", OTHERS[3], ATTACK), strict=False)}
+    colors |= {word: look["color"] for word, look in zip(words, ordered(len(words)), strict=True)}
     panels = {"no noise": shares, "noise that hides each point": error}
     return curves(panels, "points", "line", looks=lambda line: {"color": colors[line]}, size=(3.9, 2.9))
 

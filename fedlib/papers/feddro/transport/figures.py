@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ....notebook.pictures import panels_of
-from ....notebook.style import CLIENTS, COLORS, log_axis, ordered, owners, panels
+from ....notebook.style import CLIENTS, COLORS, OTHERS, log_axis, ordered, owners, panels
 from ..measures import Measure, interpolant
 from .problem import PANELS
 
@@ -47,15 +47,13 @@ def gaps(bounds: xarray.Dataset) -> Figure:
     """How far FedWaD's bound lies above W_p (%) in every round, a panel for each place of PANELS."""
     fig, axes = panels_of([*PANELS], (3.9, 2.5), most=2)
     for title, ax in axes.items():
-        for case, style in zip(PANELS[title], ordered(len(PANELS[title])), strict=True):
+        for case, color, marker in zip(PANELS[title], OTHERS[2::-1], "os^", strict=False):
             line = bounds.gap.sel(case=case).dropna("round")
             growing = f": {bounds.atoms.sel(case=case):.0f} atoms" * (case in ("barycentric", "exact"))
-            ax.plot(line["round"], line.where(line > LEAST), ms=4, label=case + growing, **style)
+            ax.plot(line["round"], line.where(line > LEAST), color=color, marker=marker, ms=4, label=case + growing)
         ax.set(xlabel="round", ylabel="the way above $W_p$ (%)", title=title, xlim=(0.5, bounds.sizes["round"] + 0.5))
         ax.set_yscale("log")
-        low, high = ax.get_ylim()
-        ax.set_ylim(low, high * (high / low) ** 0.4)  # room for the legend
-        ax.legend(loc="upper right", fontsize=7)
+        ax.legend(loc="lower left", fontsize=7)
         ax.xaxis.get_major_locator().set_params(integer=True)
     return fig
 

@@ -160,6 +160,4 @@ def paths(walks: xarray.Dataset) -> Figure:
     one."""
     apart = walks.distance.rename(level="pieces").rename(None)
     named = apart.assign_attrs(long_name=r"$|\theta_{fed} - \theta_{central}|$", scale="linear")
-    dashes = dict(zip(apart.pieces.values.tolist(), ("-", "--"), strict=True))
-    look = {"color": COLORS["federated"]}
-    return curves({"": named}, "round", "pieces", looks=lambda n: {"ls": dashes[n]} | look, size=(5.2, 2.8))
+    return curves({"": named}, "round", "pieces", size=(5.2, 2.8))

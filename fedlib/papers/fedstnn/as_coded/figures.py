@@ -28,12 +28,13 @@ def bands(curve: xarray.Dataset, sigma: float) -> Figure:
     for ax, way in zip(axes, curve.way.values.tolist(), strict=True):
         one = curve.sel(way=way, level=sigma).isel(seed=0)
         mean, std = one["mean"].values, one["std"].values
-        uncertainty(ax, one.x.values, sine(one.x.values), sigma, mean, std, color=LOOKS[way]["color"])
+        uncertainty(ax, one.x.values, sine(one.x.values), sigma, mean, std, LOOKS[way]["color"], way)
         ax.set(title=f"{way}: a spread of {rms(std):.2g}", xlabel="x")
         set_ticks(ax.xaxis, *PI)
     axes[0].set_ylabel("y")
-    handles, labels = axes[-1].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside upper center", ncols=5)
+    handles = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    handles = {label: handle for label, handle in handles.items() if not label.startswith("2 std")}
+    fig.legend(handles.values(), handles, loc="outside upper center", ncols=5)
     return fig
 
 

@@ -18,7 +18,7 @@ LOOKS = {
     "energy score": {"color": OTHERS[2], "marker": "o"},
     "g a network of X": {"color": OTHERS[0], "marker": ",", "lw": 2.5},
     "one g per block and neuron": {"color": OTHERS[2], "marker": ","},
-    "each client": {"color": COLORS["federated"], "marker": "o"},
+    "each client": {"color": OTHERS[4], "marker": "o"},
     "the quiet half": {"color": OTHERS[1], "marker": "o"},
     "the loud half": {"color": OTHERS[0], "marker": "s"},
     "truth": TRUTH,

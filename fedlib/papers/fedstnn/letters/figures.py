@@ -129,6 +129,6 @@ DRAWINGS = {
 def letter(name: str) -> dict:
     """Of an overlap: that of the clients who know the letter; of "each letter" dots alone."""
     if name == "each letter":
-        return {"color": COLORS["federated"], "marker": "o", "ls": ""}
+        return {"color": OTHERS[4], "marker": "o", "ls": ""}
     k = ("F", "S", "U", "left", "middle", "right").index(name) % 3
     return {"color": CLIENTS[k], "marker": MARKERS[k]}

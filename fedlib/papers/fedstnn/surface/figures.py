@@ -58,7 +58,8 @@ def slices(results: Results) -> Figure:
     for ax, (name, (axis, _)) in zip(axes, SLICES.items(), strict=True):
         where = on_slice(name)
         along, f, sigma = surface_grid()[where, 1 - axis], on_grid()[where], results.sigma
-        ax.fill_between(along, f - 2 * sigma, f + 2 * sigma, color="0.85", lw=0, label=r"true f $\pm$ 2 $\sigma$")
+        band = {"color": COLORS["truth"], "alpha": 0.15, "lw": 0, "label": r"true f $\pm$ 2 $\sigma$"}
+        ax.fill_between(along, f - 2 * sigma, f + 2 * sigma, **band)
         ax.plot(along, f, color=COLORS["truth"], lw=1.5, label="true f")
         ax.plot(along, z[where], "x", ms=4, color=OBSERVED, label="observations")
         predictions = {"color": COLORS["federated"], "label": "one prediction each, federated"}
