@@ -53,7 +53,7 @@ def plane(problem: Quadratics, E: int, rounds: int, lr: float = 0.5) -> Figure:
                 ax.plot(*steps.T, ".-", color=CLIENTS[c], ms=4, lw=1.2, label=label)
         ax.plot(*path.theta.T, "o--", color=COLORS["federated"], ms=5, lw=1.5, label="server")
         ax.plot(*best, "*", color=COLORS["truth"], ms=13, label="truth: best for both")
-        ax.plot(*rest, "X", color=OTHERS[2], ms=9, label="where FedAvg rests")
+        ax.plot(*rest, "X", color=COLORS["federated"], ms=9, label="where FedAvg rests")
         off = np.linalg.norm(path.theta[-1] - best)
         ax.set(title=f"{('FedAvg', 'repair')[correct]}: {off:.2f} from the best", xlabel=r"$\theta_1$", aspect="equal")
     axes[0].set(ylabel=r"$\theta_2$", xlim=(-0.2, 2.3), ylim=(-0.2, 2.3))

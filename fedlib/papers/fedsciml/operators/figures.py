@@ -128,8 +128,8 @@ def jump_figure(last: xarray.DataArray, printed: Mapping[int, float]) -> Figure:
 def of_two_and_three(last: Mapping[str, xarray.DataArray]) -> xarray.DataArray:
     """Fig. 14C: errors (%) of Burgers [clients, level, seed], of federations of two and of three clients, and of one
     model with the same functions."""
-    rows = {f"{K} clients{words}": last[f"burgers_{K}"].sel(kind=kind, drop=True)
-            for kind, words in (("federated", ""), ("centralised", ", centralised")) for K in (2, 3)
+    rows = {f"{K} clients, {kind}": last[f"burgers_{K}"].sel(kind=kind, drop=True)
+            for kind in ("federated", "centralised") for K in (2, 3)
             if kind in last[f"burgers_{K}"].kind}  # fmt: skip
     return xarray.concat(rows.values(), xarray.Variable("clients", [*rows]), join="outer").rename("Burgers")
 
