@@ -74,7 +74,7 @@ def ticks(ax: Axes) -> Iterator[Text]:
 
 ROLES = {
     "paper": "^printed",
-    "truth": r"\b(truth|true|exact)\b",
+    "truth": r"\b(truth|true)\b|\bexact$",
     "isolated": r"\balone\b",
     "centralised": "centralised|one place|all observations",
     "federated": "federated|of the federation|FedAvg|^server|^shared|networks, averaged|Algorithm 2|Adam, .*fall",

@@ -155,6 +155,13 @@ def test_a_matplotlibrc_of_the_user_s_own_is_no_style_of_the_project(tmp_path, m
     assert {name: value for name, value in theirs.items() if value != repr(ours[name])} == {}
 
 
+def test_what_moves_in_the_browser_has_these_colours():
+    script = (ROOT / "fedlib/live/canvas.js").read_text(encoding="utf-8")
+    roles = dict(re.findall(r'(\w+): "(#\w+)"', re.search("const COLORS = {(.*)}", script)[1]))
+    assert roles.items() <= style.COLORS.items() and {"federated", "centralised"} <= {*roles}
+    assert literal_eval(re.search(r"const CLIENTS = (\[.*?\])", script)[1]) == style.CLIENTS
+
+
 def drawn(label, color, title="", legend=True):
     """A line with a label, named at it or in a legend."""
     fig, ((ax,),) = style.panels()

@@ -53,7 +53,7 @@ def gaps(bounds: xarray.Dataset) -> Figure:
             ax.plot(line["round"], line.where(line > LEAST), color=color, marker=marker, ms=4, label=case + growing)
         ax.set(xlabel="round", ylabel="the way above $W_p$ (%)", title=title, xlim=(0.5, bounds.sizes["round"] + 0.5))
         ax.set_yscale("log")
-        ax.legend(loc="lower left", fontsize=7)
+        ax.legend(fontsize=7)
         ax.xaxis.get_major_locator().set_params(integer=True)
     return fig
 
