@@ -1,7 +1,7 @@
 """What every figure of every notebook has to be; nbval's kernels look at each that they draw."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -20,16 +20,21 @@ INK = "#000000", "#FFFFFF"  # what words are in, and those within a mark
 
 
 def watch() -> None:
-    """From now on a kernel looks at each figure of the paper's settings before it is saved."""
-    save, seen = Run._save, {}
+    """From now on a kernel looks at each figure of the paper's settings, and what moves, before it is saved."""
+    save, store, seen = Run._save, Run.explorer, {}
 
     def looked_at(run: Run, fig: Figure, name: str, alt: str) -> bytes:
         if not run.changed:
             check(fig, name)
-            check_roles(fig, name, seen)
+            check_roles(labelled(fig), name, seen)
         return save(run, fig, name, alt)
 
-    Run._save = looked_at
+    def moves(run: Run, piece) -> None:
+        models = [model for model in piece.data.get("models", []) if "color" in model]
+        check_roles([(model["name"], model["color"], "") for model in models], "explorer", seen)
+        store(run, piece)
+
+    Run._save, Run.explorer = looked_at, moves
 
 
 def check(fig: Figure, name: str) -> None:
@@ -87,13 +92,13 @@ def role_of(label: str) -> str | None:
     return next((role for role, pattern in ROLES.items() if re.search(pattern, label)), None)
 
 
-def check_roles(fig: Figure, name: str, seen: dict[str, str]) -> None:
+def check_roles(things: Iterable[tuple[str, str, str]], name: str, seen: dict[str, str]) -> None:
     """AssertionError: a label names a client or a role and has another colour; it has a role's colour, and neither it
     nor the title and the name of y beside it say so; what has no role had another colour before.
 
-    seen: label -> colour, of the notebook's earlier figures.
+    things: of a figure, see ``labelled``. seen: label -> colour, of the notebook's earlier figures.
     """
-    for label, color, about in labelled(fig):
+    for label, color, about in things:
         client, role, said = re.match(r"client ([1-5])\b", label), role_of(label), role_of(about)
         if client:
             assert color == CLIENTS[int(client[1]) - 1], f"{name}: {label!r} is {color}, not that client's"

@@ -17,7 +17,7 @@ from fedlib.files import ROOT
 from fedlib.notebook import style
 from fedlib.numerics.metrics import mean_sd
 from fedlib.trainings.settings import START
-from tests.legible import check_roles
+from tests.legible import check_roles, labelled
 
 IMPORT_ALL = """
 import pkgutil
@@ -163,12 +163,12 @@ def test_what_moves_in_the_browser_has_these_colours():
 
 
 def drawn(label, color, title="", legend=True):
-    """A line with a label, named at it or in a legend."""
+    """What is labelled of a line, at it or in a legend."""
     fig, ((ax,),) = style.panels()
     ax.plot([0, 1], [0, 1], color=color, label=label if legend else "_line")
     ax.text(0, 0, "" if legend else label, color=color)
     ax.set_title(title)
-    return fig
+    return labelled(fig)
 
 
 BLUE, GREEN, ORANGE = style.COLORS["federated"], style.COLORS["centralised"], style.OTHERS[0]

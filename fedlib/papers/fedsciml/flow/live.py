@@ -41,7 +41,7 @@ def explorer() -> Piece:
     percents = 100 * C / xarray.DataArray([*TRUTH.values()], dims="model")
     some = np.unique(np.linspace(0, C.sizes["round"] - 1, DRAWN).astype(int))
     curves = percents.isel(round=some, seed=0, drop=True).rename(round="x").transpose("pieces", "model", "x")
-    colors = [COLORS["federated"], OTHERS[0]]
+    colors = [OTHERS[2], OTHERS[0]]
     curves = curves.assign_coords(truth=("x", np.full(len(some), 100.0)), color=("model", colors))
     curves.attrs = {"xlabel": "round", "ylabel": "% of the true value", "limits": (-50.0, 200.0)}
     return explore(curves, abs(percents.isel(round=-1, drop=True) - 100).transpose("pieces", "model", "seed"))

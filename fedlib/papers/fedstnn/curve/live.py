@@ -27,7 +27,7 @@ from ..sine import answered, as_bands, curve, curve_grid
 
 # as stored
 
-NOISE, NETWORK = "noise σ", "the network's band"
+NOISE, NETWORK = "noise σ", "the band learnt in one place"
 """A control's name, a model's."""
 
 
