@@ -172,6 +172,11 @@ class Run:
         self.options = {name: everything[name] for name in OPTIONS}
         if (changed := changed_of(values, self.study.PAPER)) != self.changed:
             self._take(changed)
+            for (
+                name
+            ) in self.figures:  # of the paper's settings: in a folder of other ones they would be taken for theirs
+                (self.folder / f"{name}.png").unlink(missing_ok=True)
+            self.figures = {}
         self.measured, self.claims = {}, {}
         check_writable(self.folder, "work in a copy of the project, or name a folder of your own: FEDLIB_OUTPUT=folder")
         if self.changed:
