@@ -53,5 +53,5 @@ def test_the_explorer_shows_both_coefficients_in_percent_of_the_truth(monkeypatc
     off = [100 * abs(c / truth - 1) for c, truth in zip(C, (1, 0.01), strict=True)]
     said = f"2 pieces: C₁ is off by {in_percent(off[0])}, C₂ by {in_percent(off[1])}."
     assert data["sentences"][0] == said, "and no word on who beats whom"
-    errors = np.frombuffer(b64decode(data["errors"]), "<f4").reshape(2, 2, 2)
+    errors = np.frombuffer(b64decode(data["errors"][1]), "<f4").reshape(2, 2, 2)
     np.testing.assert_allclose(errors[0, :, 0], off, rtol=1e-4)
