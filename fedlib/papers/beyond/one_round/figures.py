@@ -138,10 +138,10 @@ def attack(points: int, sines: int, noise: float, apart: float, seed: int) -> Fi
     for y, x, color in ((1, message.x, COLORS["truth"]), (0, fit, ATTACK)):
         left.plot(x, np.full(len(x), y), "o", ms=4, color=color)
     left.vlines(message.x, -0.5, 1.5, color="0.8", lw=1, zorder=0)
-    found = f"found: {100 * message.share['non-negative fit']:.0f} %"
+    title = f"found: {100 * message.share['non-negative fit']:.0f} %"
     if apart:
-        found += f", the one apart off by {abs(message.x[-1] - fit[-1]):.0e}".replace("e-0", "e-")
-    left.set(xlabel="x", xlim=(-0.05, np.pi + 0.05), ylim=(-0.5, 1.5), title=found)
+        title += f", the one apart off by {abs(message.x[-1] - fit[-1]):.0e}".replace("e-0", "e-")
+    left.set(xlabel="x", xlim=(-0.05, np.pi + 0.05), ylim=(-0.5, 1.5), title=title)
     set_ticks(left.yaxis, (1, 0), ("the points", "the fit"))
     x, truth, u = test["x"][:, 0], test["u"].double().numpy(), answers(message.experiment, message.c, test)
     right.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
