@@ -26,7 +26,7 @@ FILLINGS = {
     "03_pendulum_library": "(soft + stiff) / 2",
     "02_heterogeneity": "0.003 / (1 + r)",
     "01_pendulum": "sum(weights) / len(weights)",
-    "04_function_approximation": "sum(weights) / len(weights)",
+    "04_function_approximation": "weights - rate * gradient",
     "05_pinn_forward": "sum(weights) / len(weights)",
     "06_flow": "sum(after) / len(after)",
     "06b_reaction": "np.linspace(0.05, 0.95, 10)",

@@ -159,6 +159,8 @@ def test_every_section_that_a_notebook_names_exists(name):
     assert not (gone := {number for pair in named for number in pair if number} - sections), gone
     anchors = {heading.replace(" ", "-") for heading in headings}
     assert not (gone := {*re.findall(r"\]\(#([^)]+)\)", text)} - anchors), gone
+    for other, anchor in re.findall(r"\]\((\w+)\.ipynb#([^)]+)\)", text):
+        assert re.search(f"^##+ {anchor}$", text_of(parts(other)[0]), re.MULTILINE), f"{other} has no {anchor}"
 
 
 # notebooks 04 and 05

@@ -114,7 +114,7 @@ const MORE = `
 // data: as of ``packed`` in live.py.
 export function answers({ branch, trunk, models }, x) {
     const nets = models.map(({ level, label, step, theta }) => {
-        const values = Float64Array.from(new Int16Array(bytes(theta)), (value) => step * value);
+        const values = Float64Array.from(new Int16Array(bytes(theta)), (value) => step ** 2 * value * Math.abs(value));
         return { level, label, net: deeponet(values, { branch, trunk }, x) };
     });
     return (c, n) => {

@@ -91,7 +91,7 @@ class Control(anywidget.AnyWidget):
 def in_words(option) -> str:
     """What stands on the page: a number as short as it is, the words of a pair."""
     option = option[0] if isinstance(option, tuple) else option
-    return option if isinstance(option, str) else f"{option:.6g}"
+    return option if isinstance(option, str) else f"{option:.6g}".replace("e-0", "e-")
 
 
 def slider(options: Sequence, value=None, words: str = "", tooltip: str = "") -> Control:

@@ -49,7 +49,7 @@ def page(notebook: NotebookNode, name: str, figures: Path = FIGURES) -> Notebook
             made.cells += committed(cell.source, figures / name, words)
     for cell in made.cells:
         if cell.cell_type == "markdown":  # a heading's anchor has capitals in JupyterLab only
-            cell.source = re.sub(r"\]\(#[\w-]+\)", lambda link: link[0].lower(), cell.source)
+            cell.source = re.sub(r"\]\([\w.]*#[\w-]+\)", lambda link: link[0].lower(), cell.source)
     made.metadata.pop("widgets", None)
     return made
 

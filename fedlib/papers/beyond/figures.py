@@ -23,9 +23,13 @@ LOOKS = {
 """How a way is drawn."""
 
 
-def race(problems: Mapping[str, Mapping[str, Way]], size: tuple[float, float] = (2.9, 2.7)) -> Figure:
-    """Error against rounds; a panel for each problem: title -> way -> ``Way`` at one level."""
+def race(
+    problems: Mapping[str, Mapping[str, Way]], size: tuple[float, float] = (2.9, 2.7), axis: str = "round"
+) -> Figure:
+    """Error against rounds; a panel for each problem: title -> way -> ``Way`` at one level. axis: its name."""
     tables = {title: joined(ways) for title, ways in problems.items()}
+    for table in tables.values():
+        table["round"].attrs["long_name"] = axis
     return curves(tables, "round", "way", looks=LOOKS.get, size=size)
 
 

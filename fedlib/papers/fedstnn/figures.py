@@ -21,10 +21,10 @@ TRUTH = {"color": COLORS["truth"], "marker": ",", "ls": "--", "lw": 1}
 
 def uncertainty(ax: Axes, x, truth, sigma, mean, std, color: str, who: str = "learnt") -> None:
     """True curve with its band of 2 sigma (dashed), and the mean of what somebody learnt with its band of 2 std."""
-    ax.fill_between(x, mean - 2 * std, mean + 2 * std, color=color, alpha=0.25, lw=0, label=f"2 std, {who}")
-    ax.plot(x, truth, color=COLORS["truth"], lw=1, label="true f")
+    ax.fill_between(x, mean - 2 * std, mean + 2 * std, color=color, alpha=0.25, lw=0, label=f"band, {who}")
+    ax.plot(x, truth, color=COLORS["truth"], lw=1, label="true curve")
     for side in (-2, 2):
-        label = r"true, 2 $\sigma$" if side == 2 else None
+        label = "true band" if side == 2 else None
         ax.plot(x, truth + side * np.asarray(sigma), "--", color=COLORS["truth"], lw=0.8, label=label)
     ax.plot(x, mean, color=color, lw=1, label=f"mean, {who}")
 

@@ -129,26 +129,21 @@ def missed_points(table: xarray.Dataset) -> Figure:
 ATTACK = OTHERS[2]
 """Colour of the attack by non-negative weights."""
 
-ATTACK_COLORS = OTHERS[0], ATTACK
-"""Of ``ATTACKS``."""
-
 
 def attack(points: int, sines: int, noise: float, apart: float, seed: int) -> Figure:
-    """One message is attacked: where its points are and where the attacks take them to be; beside it the solution that
+    """One message is attacked: where its points are and where the fit takes them to be; beside it the solution that
     the same message gives. noise, apart: as ``points.attacked`` takes them."""
     message, test = attacked(sines, points, seed, noise, apart=apart), data_of(made("poisson"), 2).test
     fig, ((left, right),) = panels(1, 2, size=(3.9, 2.5), width_ratios=(1.5, 1))
-    left.vlines(message.x, 0, 3, color="0.8", lw=1)
-    rows = {"the points": (message.x, COLORS["truth"])}
-    rows |= {name: (guess, color) for (name, guess), color in zip(message.guesses.items(), ATTACK_COLORS, strict=True)}
-    for y, (x, color) in zip((2.5, 0.5, 1.5), rows.values(), strict=True):
+    fit = message.guesses["non-negative fit"]
+    for y, x, color in ((1, message.x, COLORS["truth"]), (0, fit, ATTACK)):
         left.plot(x, np.full(len(x), y), "o", ms=4, color=color)
-    shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in message.share.items())
-    if apart:  # one line: a live picture has room for no other
-        fit, guesses = message.share["non-negative fit"], message.guesses["non-negative fit"]
-        shares = f"{100 * fit:.0f} %, the one apart off by {abs(message.x[-1] - guesses[-1]):.0e}"
-    left.set(xlabel="x", xlim=(-0.05, np.pi + 0.05), ylim=(0, 3), title=f"found: {shares}")
-    set_ticks(left.yaxis, (2.5, 0.5, 1.5), [*rows])
+    left.vlines(message.x, -0.5, 1.5, color="0.8", lw=1, zorder=0)
+    title = f"found: {100 * message.share['non-negative fit']:.0f} %"
+    if apart:
+        title += f", the one apart off by {abs(message.x[-1] - fit[-1]):.0e}".replace("e-0", "e-")
+    left.set(xlabel="x", xlim=(-0.05, np.pi + 0.05), ylim=(-0.5, 1.5), title=title)
+    set_ticks(left.yaxis, (1, 0), ("the points", "the fit"))
     x, truth, u = test["x"][:, 0], test["u"].double().numpy(), answers(message.experiment, message.c, test)
     right.plot(x, truth, color=COLORS["truth"], lw=4, alpha=0.25, label="truth")
     right.plot(x, u, color=COLORS["sums"], label="sums")

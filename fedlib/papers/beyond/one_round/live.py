@@ -22,12 +22,12 @@ def explorer() -> Piece:
 
 def attacks() -> GridBox:
     """Sums of other points at each move, attacked at once, beside what they are worth."""
-    alt = "left points, and where two attacks on their sums take them to be; right the solution that the sums give"
+    alt = "left points, and where an attack on their sums takes them to be; right the solution that the sums give"
     return explore(
         attack, alt,
         points=slider(CROWD, 16, "points", "How many points are in the sums."),
         sines=slider(FEW, 12, "sines", "How many functions the curve is made of."),
         noise=slider(NOISE, 0, "noise", "Added to each sum, in units of the most by which one point changes it."),
         apart=slider(APART, 0, "one apart", "How far one point stands from all others, which are left of it."),
-        seed=slider(range(5), 0, "draw", "Other points, other sines."),
+        seed=slider(range(5), 0, "repetition", "Other points, other sines."),
     )  # fmt: skip

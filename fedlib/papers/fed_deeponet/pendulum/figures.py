@@ -11,9 +11,10 @@ from ....federated.experiment import Data
 from ....notebook.pictures import curves
 from ....notebook.style import CLIENTS, COLORS, OTHERS, panels, shards
 from ....notebook.verdicts import paper_numbers
+from ....numerics.metrics import in_percent
 from ..physics import OUT_OF_DISTRIBUTION
 from ..trainings import joined, last
-from .study import PRINTED, VARIES, Results
+from .study import PRINTED, TWENTY, VARIES, Results
 
 # the problem
 
@@ -100,6 +101,28 @@ def error_against_clients(results: Results) -> Figure:
     kinds = {"client 1 alone": last(results.alone), "federated": last(results.clients), "centralised": place}
     errors = joined(kinds, "kind").rename(None).assign_attrs(level="clients C, who share the same 10 000 examples")
     return curves({"": errors}, size=(6.0, 3.0), printed={"": {C: printed(f"table1.C{C}") for C in PRINTED}})
+
+
+def answer(results: Results) -> Figure:
+    """Error (%) of one client alone, of all together, and of one network with all triplets and then with everybody's
+    work, too: a row each, dots are seeds, and a mark their median."""
+    alone, together, place = (last(values) for values in (results.alone, results.clients, results.centralised))
+    work = place.sel(work="same passes").squeeze("level")
+    rows = {
+        "one client alone, 500 examples": (alone.sel(level=TWENTY), "isolated"),
+        "twenty together, 500 each": (together.sel(level=TWENTY), "federated"),
+        "one client with all 10 000": (alone.sel(level=1), "isolated"),
+        "all 10 000, and the work of all": (work, "centralised"),
+    }
+    fig, ((ax,),) = panels(1, 1, size=(6.6, 2.2))
+    for y, (errors, role) in enumerate(rows.values()):
+        middle = errors.median().item()
+        ax.plot(errors, np.full(errors.size, y), "o", color=COLORS[role], alpha=0.3, ms=5, mew=0)
+        ax.plot(middle, y, "|", color=COLORS[role], ms=20, mew=3)
+        ax.text(middle, y - 0.32, in_percent(middle), color=COLORS[role], ha="center", va="bottom")
+    ax.set_yticks(range(len(rows)), [*rows])
+    ax.set(xlabel="mean error (%)", xlim=(0, None), ylim=(len(rows) - 0.5, -0.8))
+    return fig
 
 
 def training(results: Results) -> Figure:

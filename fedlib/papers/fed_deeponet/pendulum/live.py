@@ -3,7 +3,6 @@
 import ipywidgets
 import numpy as np
 import xarray
-from matplotlib.figure import Figure
 
 from ....federated.history import History
 from ....federated.partitions import deal
@@ -60,11 +59,6 @@ def guesses(together: History, alone: History, clients: int, sensors: int = 100,
     return np.linspace(0, 1, sensors), u.numpy(), truth.numpy(), angles
 
 
-def answer(together: History, alone: History, clients: int = study.TWENTY, **torque) -> Figure:
-    """A torque, HARD if none is given, the angle, and what both say."""
-    return angle_figure(*guesses(together, alone, clients, **torque or {"kind": HARD}))
-
-
 def explored(
     together: History, alone: History, centralised: History, sensors: int = 100
 ) -> tuple[xarray.DataArray, xarray.DataArray]:  # fmt: skip
@@ -93,4 +87,4 @@ def asked() -> ipywidgets.GridBox:
     """A torque of one's own, the true angle, and what the federation of twenty and one of its clients say."""
     together, alone = (stored(study, name) for name in ("clients", "alone"))
     alt = "left a torque over time, right the angle that it causes, and what a client alone and the federation say"
-    return ask(lambda **torque: answer(together, alone, **torque), alt)
+    return ask(lambda **torque: angle_figure(*guesses(together, alone, study.TWENTY, **torque)), alt)

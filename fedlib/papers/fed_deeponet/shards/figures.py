@@ -88,11 +88,10 @@ def rates(results: Results) -> Figure:
     errors = results.rates.sel(test="GRF", drop=True)
     errors["lr"].attrs["long_name"] = "rate in the first round"
     adam, plain = errors.sel(algorithm=ADAM, drop=True), errors.sel(algorithm=SGD, decay=1.0, drop=True)
-    decays = {f"{ADAM}, its rate {'falls' if decay < 1 else 'stays'}": decay for decay in adam.decay.values}
+    decays = {FALLING if decay < 1 else CONSTANT: decay for decay in adam.decay.values}
     ways = {name: adam.sel(decay=decay, drop=True) for name, decay in decays.items()} | {SGD: plain}
-    looks = dict(zip(ways, (STYLES[CONSTANT], STYLES[FALLING], STYLES[SGD]), strict=True))
     panels = {number_of(n): joined(ways, "way").sel(level=n, drop=True) for n in errors.level.values}
-    return curves(panels, "lr", "way", looks=looks.get, size=(4.2, 2.8), share=True)
+    return curves(panels, "lr", "way", looks=STYLES.get, size=(4.2, 2.8), share=True)
 
 
 def apart(distances: xarray.Dataset) -> Figure:

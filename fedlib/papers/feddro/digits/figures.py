@@ -35,8 +35,8 @@ def looks(way: str) -> dict:
 
 
 def size_of(level: float) -> str:
-    """The size of a shift, as a title."""
-    return rf"$|\Lambda|$ = {level:g}"
+    """The size of a shift, as a title; the paper's |Lambda|."""
+    return f"s = {level:g}"
 
 
 # digits
@@ -126,7 +126,7 @@ def leads(table: xarray.DataArray, means: xarray.DataArray) -> Figure:
     more = (whole.drop_sel(way=FEDAVG) - table.sel(way=FEDAVG, drop=True)).assign_attrs(
         long_name="lead over FedAvg", units="points", scale="linear"
     )
-    fig = curves({"after the table's rounds": more}, "level", "way", looks=looks, size=(6.2, 3.0))
+    fig = curves({"": more}, "level", "way", looks=looks, size=(6.2, 3.0))
     fig.axes[0].axhline(0, color=STYLES[FEDAVG]["color"], lw=1.5)
     return fig
 
@@ -138,7 +138,7 @@ def ascents(shifted: xarray.DataArray) -> Figure:
     return curves(by_view, "level", "way", looks=looks, size=(2.7, 2.7), share=True)
 
 
-def answer(accuracy: xarray.DataArray, pictures: xarray.Dataset, level: float = 0.5) -> Figure:
+def answer(accuracy: xarray.DataArray, pictures: xarray.Dataset, level: float = 2.0) -> Figure:
     """Left what clients see of five digits; then the digits read (%) against the size of the shift, early and late."""
     fig, ((left, *others),) = panels(1, 3, size=(2.9, 2.9))
     rows, names = seen_rows(pictures.sel(level=level))

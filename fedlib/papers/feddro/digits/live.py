@@ -38,13 +38,13 @@ def explorer() -> Piece:
 def misread(accuracy: xarray.DataArray) -> tuple[xarray.DataArray, xarray.DataArray]:
     """(curves, errors) as ``explore`` takes them, of accuracies (%) [way, round, level, seed]: clean digits that are
     not read; truth: none."""
-    wrong = (100 - accuracy).rename(way="model", level="shift |Λ|").sortby("shift |Λ|")
+    wrong = (100 - accuracy).rename(way="model", level="shift s").sortby("shift s")
     x = wrong["round"].values.astype(float)
     colors = [STYLES[way]["color"] for way in wrong.model.values.tolist()]
-    curves = wrong.isel(seed=0, drop=True).rename(round="x").transpose("shift |Λ|", "model", "x")
+    curves = wrong.isel(seed=0, drop=True).rename(round="x").transpose("shift s", "model", "x")
     curves = curves.assign_coords(x=x, truth=("x", np.zeros(len(x))), color=("model", colors))
     labels = {"xlabel": "round", "ylabel": "clean digits that are not read (%)", "limits": (0.0, 92.0)}
-    errors = wrong.isel(round=-1, drop=True).transpose("shift |Λ|", "model", "seed")
+    errors = wrong.isel(round=-1, drop=True).transpose("shift s", "model", "seed")
     return curves.assign_attrs(labels), errors
 
 
@@ -140,7 +140,7 @@ def show() -> None:
     """The live training of notebook 10b."""
     live.show(
         "10b", training, scene, ALT, panels=2,
-        level=slider([0.2, 0.5, 1.0, 2.0, 5.0], 0.5, "shift |Λ|", "How far each client's map moves its digits."),
+        level=slider([0.2, 0.5, 1.0, 2.0, 5.0], 0.5, "shift s", "How far each client's map moves its digits."),
         atoms=slider([1, 2, 5, 10], 5, "atoms", "Points of the barycenter for each digit."),
         rounds=slider([0, 1, 2, 3, 6], 3, "rounds for Q", "Rounds in which the barycenter Q is looked for."),
         E=slider([1, 2, 5, 10], 2, "local steps"),

@@ -298,7 +298,7 @@ def joined(
     if not parts:
         return None
     values = xarray.concat(parts.values(), xarray.DataArray([*parts], dims=axis, name=axis), join="outer")
-    values.level.attrs["long_name"] = "size of the shift |Λ|"
+    values.level.attrs["long_name"] = "size s of the shift"
     if "round" in values.dims:
         values["round"].attrs["scale"] = "linear"
     return values.assign_attrs({"units": units} if units else {}, long_name=long_name, scale="linear")

@@ -23,7 +23,7 @@ def shared_cloud(ax: Axes, walks: xarray.Dataset, start: str, round: int) -> Non
     for k, color in enumerate(CLIENTS[:2]):
         ax.plot(*walks.cloud[k].values.T, "o", ms=2.5, mew=0, color=color, label=f"client {k + 1}")
         ax.plot(*place.eta[k].values.T, "o", ms=2.5, mfc="none", mew=0.5, color=color, label="halfway there")
-    ax.plot(*place.xi.values.T, ".", ms=3, color=COLORS["federated"], label=r"shared $\xi$")
+    ax.plot(*place.xi.values.T, ".", ms=3, color=COLORS["federated"], label="shared cloud")
     cloud_axes(ax, f"round {round}")
 
 
@@ -49,8 +49,8 @@ def gaps(bounds: xarray.Dataset) -> Figure:
     for title, ax in axes.items():
         for case, color, marker in zip(PANELS[title], OTHERS[2::-1], "os^", strict=False):
             line = bounds.gap.sel(case=case).dropna("round")
-            growing = f": {bounds.atoms.sel(case=case):.0f} atoms" * (case in ("barycentric", "exact"))
-            ax.plot(line["round"], line.where(line > LEAST), color=color, marker=marker, ms=4, label=case + growing)
+            label = IN_WORDS.get(case, case).format(bounds.atoms.sel(case=case).item())
+            ax.plot(line["round"], line.where(line > LEAST), color=color, marker=marker, ms=4, label=label)
         ax.set(xlabel="round", ylabel="the way above $W_p$ (%)", title=title, xlim=(0.5, bounds.sizes["round"] + 0.5))
         ax.set_yscale("log")
         ax.legend(fontsize=7)
@@ -59,6 +59,15 @@ def gaps(bounds: xarray.Dataset) -> Figure:
 
 
 LEAST = 1e-4  # %: below it rounding decides
+
+IN_WORDS = {
+    "200, 200; tight start": "200 and 200 points, start in one point",
+    "200, 200; wide start": "200 and 200, wide start",
+    "150, 200; tight start": "150 and 200, start in one point",
+    "barycentric": "the mean of the parts, {:.0f} points",
+    "exact": "all parts, {:.0f} points",
+}
+"""Of cases, as the text names them."""
 
 
 def plane(X: Measure, Y: Measure, clouds: Sequence[np.ndarray], Q: np.ndarray) -> Figure:

@@ -131,13 +131,13 @@ def walks(atoms: int, rounds: int) -> xarray.Dataset:
 
 PANELS = {
     "two clouds in the plane": ("p = 1", "p = 2", "p = 3"),
-    "Gaussians in $R^{50}$": ("200, 200; tight start", "200, 200; wide start", "150, 200; tight start"),
-    "40 and 60 atoms in $R^{10}$": ("barycentric", "exact"),
-    "two points": ("between the wrong pairs", "near the right ones"),
+    "fifty dimensions": ("200, 200; tight start", "200, 200; wide start", "150, 200; tight start"),
+    "40 and 60 points, ten dimensions": ("barycentric", "exact"),
+    "two points each": ("between the wrong pairs", "near the right ones"),
 }
 """Where FedWaD is tried: place -> cases."""
 
-GROWING = PANELS["40 and 60 atoms in $R^{10}$"]
+GROWING = PANELS["40 and 60 points, ten dimensions"]
 
 
 class Case(NamedTuple):

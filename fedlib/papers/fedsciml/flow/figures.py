@@ -7,6 +7,7 @@ import xarray
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, LogNorm, to_hex
 from matplotlib.figure import Figure
+from matplotlib.patches import Circle
 
 from ....notebook.pictures import curves
 from ....notebook.style import CLIENTS as CLIENT_COLORS
@@ -14,7 +15,7 @@ from ....notebook.style import COLORS, MARKERS, OTHERS, band, panels
 from ....notebook.verdicts import paper_numbers
 from ....numerics.metrics import in_percent, plus_minus
 from .claims import printed
-from .problem import DOMAIN, TRUTH
+from .problem import DOMAIN, TRUTH, slabs
 from .study import TOLERANCES, Results, reached, trained
 from .wake import NX, NY, Wake
 
@@ -32,21 +33,6 @@ def wake_map(ax: Axes, field: np.ndarray, title: str, **style):
     shown = ax.imshow(field, origin="lower", extent=EXTENT, aspect="equal", **({"cmap": "cividis"} | style))
     ax.set(xlabel="x (diameters)", ylabel="y", title=title)
     return shown
-
-
-def slabs_figure(wake: Wake, x: np.ndarray, owners: Mapping[int, Sequence[np.ndarray]]) -> Figure:
-    """Who observes the velocity where, points x [N, 2 or 3], at each number of pieces."""
-    fig, axes = panels(1, len(owners), size=(max(2.9, 5.2 / len(owners)), 2.2))
-    for ax, (n, shards) in zip(axes[0], owners.items(), strict=True):
-        wake_map(ax, wake.u[:, 0, 0].reshape(NY, NX), f"{n} pieces", cmap="Greys_r", alpha=0.6)
-        for k, shard in enumerate(shards):
-            style = dict(ms=3, mew=0, color=CLIENT_COLORS[k], label=f"client {k + 1}", rasterized=True)
-            ax.plot(*x[shard, :2].T, MARKERS[k], **style)
-        for cut in np.linspace(*DOMAIN[0], n + 1)[1:-1]:
-            ax.axvline(cut, color="0.3", lw=0.6)
-        ax.label_outer()
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2, markerscale=2)
-    return fig
 
 
 # coefficients on their way
@@ -77,6 +63,32 @@ def axis_of(ax: Axes, name: str) -> None:
     """A coefficient's own axis, with the truth."""
     ax.axhline(TRUTH[name], color=COLORS["truth"], lw=1, ls="--", label="truth")
     ax.set(ylabel=LETTERS[name], ylim=LIMITS[name])
+
+
+def answer(wake: Wake, x: np.ndarray, C: xarray.DataArray, levels: Sequence[int]) -> Figure:
+    """A row for each number of pieces: who observes the velocity where, points x [N, 2 or 3], and both coefficients on
+    their way. The cylinder has diameter 1, and its middle is the origin."""
+    fig, axes = panels(len(levels), 3, size=(2.75, 1.9), width_ratios=(2.3, 1, 1), sharex="col")
+    for (flow, *ways), n in zip(axes, levels, strict=True):
+        wake_map(flow, wake.u[:, 0, 0].reshape(NY, NX), f"{n} pieces", cmap="Greys_r", alpha=0.6)
+        flow.add_patch(Circle((0, 0), 0.5, color="0.4"))
+        flow.annotate("", (0.6, 1.5), (-0.7, 1.5), arrowprops={"arrowstyle": "-|>", "color": "0.3"})
+        for k, shard in enumerate(slabs(x, n)):
+            style = dict(ms=2, mew=0, color=CLIENT_COLORS[k], label=f"laboratory {k + 1}", rasterized=True)
+            flow.plot(*x[shard, :2].T, MARKERS[k], **style)
+        for cut in np.linspace(*DOMAIN[0], n + 1)[1:-1]:
+            flow.axvline(cut, color="0.3", lw=0.6)
+        flow.set_xlim(-0.8, DOMAIN[0][1])
+        for ax, name in zip(ways, TRUTH, strict=True):
+            way(ax, C, f"n = {n}", name, COLORS["federated"], "both together")
+            axis_of(ax, name)
+    for ax, label in zip(axes[-1], ("x (diameters)", "round", "round"), strict=True):
+        ax.set_xlabel(label)
+    for ax in axes[:-1].ravel():
+        ax.set_xlabel("")
+    handles = [h for ax in axes[0, :2] for h in zip(*ax.get_legend_handles_labels(), strict=True)]
+    fig.legend(*zip(*handles, strict=True), loc="outside upper center", ncols=4)
+    return fig
 
 
 def training_view(C: xarray.DataArray, columns: Mapping[str, str]) -> Figure:
@@ -110,7 +122,7 @@ def aliasing_view(C: xarray.DataArray, n: int) -> Figure:
 
 
 def error_maps(results: Results) -> Figure:
-    """The true pressure, and how far each model's is off, of the first seed that is trained, named with its error."""
+    """The true pressure, and how far each model's is off, of the middle one of the seeds, named with its error."""
     models, shape = [*results.fields.model.values], (NY, NX)
     columns = min(3, 1 + len(models))
     fig, axes = panels(-(-(1 + len(models)) // columns), columns, size=(2.7, 1.9), sharex=True, sharey=True)
@@ -120,7 +132,8 @@ def error_maps(results: Results) -> Figure:
              vmin=-top, vmax=top)  # fmt: skip
     for ax, label in zip(axes.ravel()[1:], models, strict=False):
         fields, errors = results.fields.sel(model=label), results.errors.sel(model=label, quantity="pressure")
-        seed = errors.seed[errors.notnull().values][0]
+        errors = errors.dropna("seed")
+        seed = errors.seed[np.argsort(errors.values)[(errors.size - 1) // 2]]
         gap = np.abs(fields.sel(seed=seed)[:, 2].values - truth).clip(top / 1000, top)
         title = f"{in_words(label)}: off by {in_percent(errors.sel(seed=seed).item())}"
         shown = wake_map(ax, gap.reshape(shape), title, cmap="magma", norm=LogNorm(top / 1000, top))
@@ -163,5 +176,5 @@ def passages(results: Results) -> Figure:
 
 
 def in_words(label: str) -> str:
-    """A model as readers call it: "2 pieces"."""
-    return label.replace("n = ", "") + " pieces" * label.startswith("n = ")
+    """A model as readers call it: "2 pieces", "one place, 700"."""
+    return label.replace("n = ", "").replace("centralised", "one place") + " pieces" * label.startswith("n = ")

@@ -78,7 +78,7 @@ def residual_figure(squares: xarray.DataArray, answers: xarray.DataArray) -> Fig
     b = vanishing(torch.tensor(near.x.values)[:, None]).numpy()
     right.plot(near.x, near.truth / b, color=COLORS["truth"], lw=4, alpha=0.25, label="exact")
     for i, u in enumerate(near.values):
-        label = "_seeds" if i else "all observations, each seed"
+        label = "_seeds" if i else "all measurements, each start"
         right.plot(near.x, u / b, color=COLORS["centralised"], lw=1, alpha=0.7, label=label)
     right.set(xlabel="x", ylabel="$N_u$")
     legend_above(fig, right, 2)

@@ -38,7 +38,7 @@ def answer(one_place: xarray.Dataset, sigma: float, scores=("squared error", "en
     few = stream(0, "drawn observations").choice(N, 600, replace=False)
     for ax, score in zip(axes, scores, strict=True):
         one = one_place.sel(score=score, level=sigma).isel(seed=0)
-        ax.plot(x[few], y[few], ".", ms=2.5, color=OBSERVED, alpha=0.6, label="observations")
+        ax.plot(x[few], y[few], ".", ms=2.5, color=OBSERVED, alpha=0.6, label="measurements")
         grid = one.x.values
         values = (one[name].values for name in ("mean", "std"))
         uncertainty(ax, grid, curve(grid), sigma, *values, color=COLORS["centralised"], who="all in one place")
@@ -62,10 +62,10 @@ def data_figure(clients: int, sigma: float, seed: int) -> Figure:
         shard = shards[k - 1]
         right.plot(x[shard], y[shard], MARKERS[i], ms=3.5, mew=0, alpha=0.8, color=CLIENTS[i], label=f"client {k}")
     for ax, title in (
-        (left, rf"all {N} observations, $\sigma$ = {sigma:g}, ten groups"),
-        (right, f"the {len(shards[0])} observations of three of {clients} clients"),
+        (left, rf"all {N} measurements, $\sigma$ = {sigma:g}, ten groups"),
+        (right, f"the {len(shards[0])} measurements of three of {clients} clients"),
     ):
-        ax.plot(x, curve(x), color=COLORS["truth"], lw=1, label="true f")
+        ax.plot(x, curve(x), color=COLORS["truth"], lw=1, label="true curve")
         ax.set(xlabel="x", title=title)
         set_ticks(ax.xaxis, *PI)
     left.set_ylabel("y")
@@ -76,13 +76,13 @@ def data_figure(clients: int, sigma: float, seed: int) -> Figure:
 def cloud(ax: Axes, x: np.ndarray, y: np.ndarray, predicted: np.ndarray, role: str) -> None:
     """Observations y [n] and one sampled prediction [n] at each x [n], in random order: none hides the other."""
     order = stream(0, "order of dots").permutation(2 * len(x))
-    words = {"federated": "one prediction each, federated", "isolated": "one prediction each, alone"}[role]
-    colors = {"observations": OBSERVED, words: COLORS[role]}
+    words = {"federated": "one answer each, federated", "isolated": "one answer each, alone"}[role]
+    colors = {"measurements": OBSERVED, words: COLORS[role]}
     dots = np.stack([np.tile(x, 2), np.concatenate([y, predicted])])
     ax.scatter(*dots[:, order], s=2, c=np.repeat([*colors.values()], len(x))[order], lw=0, rasterized=True)
     for label, color in colors.items():
         ax.plot([], [], "o", color=color, label=label)
-    ax.plot(x, curve(x), color=COLORS["truth"], lw=1, label="true f")
+    ax.plot(x, curve(x), color=COLORS["truth"], lw=1, label="true curve")
     ax.set_xlabel("x")
     set_ticks(ax.xaxis, *PI)
 

@@ -13,8 +13,8 @@ def test_the_slider_shows_digits_that_are_not_read():
     values = np.arange(16.0).reshape(2, 2, 2, 2)
     coords = {"way": ["FedAvg", "mapped"], "round": [10, 20], "level": [5.0, 0.5], "seed": [0, 1]}
     curves, errors = live.misread(xarray.DataArray(values, coords, [*coords]))
-    assert curves.sel(model="mapped", x=20, **{"shift |Λ|": 0.5}) == 100 - values[1, 1, 1, 0]
-    assert errors.sel(model="FedAvg", seed=1, **{"shift |Λ|": 5.0}) == 100 - values[0, 1, 0, 1]
+    assert curves.sel(model="mapped", x=20, **{"shift s": 0.5}) == 100 - values[1, 1, 1, 0]
+    assert errors.sel(model="FedAvg", seed=1, **{"shift s": 5.0}) == 100 - values[0, 1, 0, 1]
     assert "mapped by" in explore(curves, errors).data["sentences"][0]
 
 
