@@ -3,7 +3,7 @@ asked for, so that what trains in the page itself need not wait for torch."""
 
 from importlib import import_module
 
-__all__ = ["MIXING", "OPTIMIZERS", "SERVERS", "live", "show"]
+__all__ = ["live", "show"]
 
 
 def __getattr__(name: str):

@@ -4,7 +4,7 @@
 const CONTROLS = `
 .fed-control { display: grid; grid-template-columns: minmax(6.5em, auto) minmax(7em, 1fr); align-items: center; gap: 2px 8px;
     min-height: 28px; color: inherit; font: inherit; }
-.fed-control.fed-slider { grid-template-columns: minmax(6.5em, auto) minmax(6em, 1fr) 4em; }
+.fed-control.fed-slider { grid-template-columns: minmax(6.5em, auto) minmax(10em, 1fr) 4em; }
 .fed-control input[type=range] { width: 100%; margin: 0; accent-color: #0072B2; }
 .fed-control select { font: inherit; width: 100%; min-width: 0; padding: 2px; }
 .fed-control .fed-words { display: flex; flex-wrap: wrap; gap: 2px 10px; }
