@@ -128,6 +128,7 @@ function boxIn(el, more = "") {
     style.textContent = CONTROLS + STYLE + more, box.className = "fed-live";
     box.append(style);
     el.append(box);
+    inSight(el);
     return box;
 }
 

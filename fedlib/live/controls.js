@@ -28,6 +28,14 @@ function control(kind, properties) {
     return made;
 }
 
+// JupyterLab lets what is high grow below the foot of the window; when its head is in sight, all of it is wanted there.
+function inSight(el) {
+    requestAnimationFrame(() => {
+        const { top } = el.getBoundingClientRect();
+        if (el.closest(".jp-Cell") && top > 0 && top < innerHeight) el.scrollIntoView({ block: "nearest" });
+    });
+}
+
 let groups = 0;
 
 // One of some options. kind: "slider", over numbers; "buttons", all in sight; "list", which folds out.

@@ -396,10 +396,7 @@ function render({ model, el }) {
     reset();
     const watcher = new ResizeObserver(() => show());
     watcher.observe(canvas);
-    if (model.get("playing")) {
-        requestAnimationFrame(() => el.scrollIntoView({ block: "nearest" }));
-        if (!matchMedia("(prefers-reduced-motion: reduce)").matches) toggle();
-    }
+    if (model.get("playing") && !matchMedia("(prefers-reduced-motion: reduce)").matches) toggle();
     return () => (pause(), watcher.disconnect());
 }
 

@@ -19,9 +19,7 @@ PAUSE = 0.01  # s from a move to its picture
 TIDY = 1.0  # s from the last move until its garbage is collected
 WIDTH = "800px"  # of pictures, and of the two columns of controls below them
 FIT = 36  # letters of words that stand side by side; more are a list
-MOVED = (
-    "fed-moved"  # class of a box that the kernel moves: once that is gone, a sentence stands in place of its controls
-)
+MOVED = "fed-moved"  # class of a box that the kernel moves; see ``Picture``
 
 
 class Control(anywidget.AnyWidget):
@@ -147,9 +145,14 @@ def discard(box: ipywidgets.Widget) -> None:
 
 
 class Picture(anywidget.AnyWidget):
-    """A PNG on the page, or its alt text where there is none yet. ipywidgets' own Image has no alt text."""
+    """A PNG on the page, or its alt text where there is none yet. ipywidgets' own Image has no alt text.
 
-    _esm = """
+    Once the kernel is gone a sentence stands in place of the controls in its box, of the class MOVED.
+    """
+
+    _esm = (
+        CONTROLS
+        + """
     export default { render({ model, el }) {
         const img = document.createElement("img"), words = document.createElement("em");
         el.classList.add("fed-picture");
@@ -165,14 +168,19 @@ class Picture(anywidget.AnyWidget):
         }
         for (const name of ["value", "stale"]) model.on(`change:${name}`, update);
         update();
+        img.addEventListener("load", () => inSight(el.closest(".fed-moved") ?? el), { once: true });
         return () => URL.revokeObjectURL(img.src);
     } };
     """
+    )
     _css = """
     .fed-moved .jupyter-widgets-disconnected::before { content: none; }
     .fed-moved.jupyter-widgets-disconnected > :not(.fed-picture) { display: none; }
-    .fed-moved.jupyter-widgets-disconnected::before { grid-column: 1 / -1; font: inherit; color: inherit; content: "The kernel was restarted, and \
-this no longer moves. Run this cell again, after those above it (Run, Run All Above Selected Cell)."; }
+    .fed-moved.jupyter-widgets-disconnected::before {
+        content: "The kernel that moved this is gone. Run this cell again, after those above it "
+            "(Run, Run All Above Selected Cell).";
+        grid-column: 1 / -1; font: inherit; color: inherit;
+    }
     """
     value = traitlets.Bytes().tag(sync=True)
     stale = traitlets.Bool(False).tag(sync=True)  # it shows something else than the controls say

@@ -12,10 +12,10 @@ from torch import nn
 from torch.nn import functional
 
 from fedlib.federated.experiment import Data, Experiment
-from fedlib.live import player as module
-from fedlib.live import stage, views
 from fedlib.federated.mixing import fedavg, isolated, ring
 from fedlib.federated.rules import fedadam
+from fedlib.live import player as module
+from fedlib.live import stage, views
 from fedlib.live.player import PACES, moments
 from fedlib.live.watched import watched_experiment
 from fedlib.live.widgets import choice, slider

@@ -51,8 +51,9 @@ def test_rounds_are_the_engines(name, line, width, averaging, pieces_each, tmp_p
     start = stack(net, [(0,)], glorot_uniform)[0]  # where seed 0 begins
 
     given = {
-        "problem": name, "x": pool["x"][:, 0].tolist(), "shards": [own.tolist() for own in shards], "widths": [1, width, width, width, 1],
-        "theta": start.tolist(), "rate": RATE, "E": E, "rounds": ROUNDS, "averaging": averaging,
+        "problem": name, "x": pool["x"][:, 0].tolist(), "shards": [own.tolist() for own in shards],
+        "widths": [1, width, width, width, 1], "theta": start.tolist(),
+        "rate": RATE, "E": E, "rounds": ROUNDS, "averaging": averaging,
     }  # fmt: skip
     ours = evaluate(MODULE, RUN, given, tmp_path)
     want = theirs.models(0).numpy()

@@ -1,4 +1,4 @@
-"""Notebook 05's pieces: equations, and clients who each see some parts of the domain. It trains in ``live.training``."""
+"""Notebook 05's pieces: equations, and clients who each see some parts of the domain."""
 
 from collections.abc import Mapping
 

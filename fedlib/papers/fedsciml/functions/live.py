@@ -1,4 +1,4 @@
-"""Notebook 04's piece: a wiggly function on a line, and clients who own pieces of it. It trains in ``live.training``."""
+"""Notebook 04's piece: a wiggly function on a line, and clients who own pieces of it."""
 
 from ....live.levels import Explorer, explore, explored
 from ....trainings.store import stored
