@@ -184,7 +184,7 @@ def test_04_and_05_what_the_sentence_above_the_training_says_is_seen(tmp_path):
         said = re.findall(r"([\d.]+)(?= %| and \d+ %)", words)
         assert said[: len(errors_seen)] == [in_percent(e).split()[0] for e in errors_seen], name
     assert "waits, at 0.6 %" in text_of(parts("04_function_approximation")[0])
-    assert min(blue for *_, blue in curve[19:100]) > 19, "for a hundred rounds no wave"
+    assert min(blue for *_, blue in curve[19:]) > 18, "for a hundred rounds no wave"
 
 
 def test_10_the_page_of_the_paper_has_the_stored_numbers():

@@ -68,7 +68,8 @@ def of_site(page, own: Path) -> list[list[str]]:
     """A row for each piece that needs no kernel."""
     rows = []
     kinds = {
-        "training": (Training, None, ".fed-row:not(:first-child) input"),
+        "training": (Training, None, ".fed-row input[type=range]"),
+        "equation": (Training, {"problem": "Poisson"}, ".fed-row input[type=range]"),
         "operator": (operators.Terms, {"data": operators.explorer().data}, ".fed-many input"),
         "explorer": (Explorer, {"data": functions.explorer().data, "anchor": "t"}, ".fed-row input"),
     }
