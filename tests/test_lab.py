@@ -189,7 +189,7 @@ SAID = "document.querySelector('.jp-OutputArea-output img').alt"
 
 def test_a_live_piece_by_keyboard_alone_and_two_steps_at_once_while_it_plays(tmp_path, page):
     """Each control is one stop of Tab. JupyterLab sends the first step to another thread of the kernel than the second:
-    the training went on in neither."""
+    the training went on in neither. Without a kernel no control is left."""
     with lab(tmp_path, tmp_path) as address:
         hands.begin(page, address, tmp_path)
         hands.run(page, LIVE, "img[src^=blob]")
@@ -222,6 +222,10 @@ def test_a_live_piece_by_keyboard_alone_and_two_steps_at_once_while_it_plays(tmp
         page.get_by_label("pace", exact=True).focus()
         page.keyboard.press("ArrowDown")
         assert page.get_by_label("pace", exact=True).input_value() == "each step", "a list takes keys in JupyterLab"
+        page.evaluate(f"{hands.KERNEL}.restart()")
+        page.wait_for_function("getComputedStyle(document.querySelector('.fed-moved'), '::before').content != 'none'")
+        assert not page.get_by_role("button", name="Reset").is_visible(), "what does nothing is not there"
+        assert page.locator(".fed-moved img").is_visible()
 
 
 PANEL_OF_05 = """

@@ -61,7 +61,7 @@ def test_it_is_watched_live():
     made.player.step()
     made.player.thread.join()
     assert "round 1, averaged" in made.picture.alt and made.picture.value != before
-    level, E, rule = made.box.children[1].children
+    level, E, rule = made.box.children[2].children
     E.value, level.value, rule.value = 20, LEVEL, "SCAFFOLD"
     assert "round 1, after local step 20 of 20" in made.picture.alt
     made.player.stop()

@@ -41,7 +41,7 @@ def test_twenty_pieces_are_worse_than_two_halves_and_than_fifty(tmp_path):
                 M.exchange(fed);
             }
             const x = M.linspace(-1, 1, 201);
-            return 100 * M.relativeError(M.predict(fed.server, fed.widths, x), x.map(M.gramacyLee));
+            return 100 * M.relativeError(M.predict(fed.server, fed.widths, x)[0], x.map(M.gramacyLee));
         });
     """
     errors = evaluate(Training._esm, body, [2, 20, 50], tmp_path)

@@ -5,7 +5,7 @@ Both are looked up when they are asked for: what needs no torch does not wait fo
 
 from importlib import import_module
 
-WHERE = {"explorer": "modules"} | dict.fromkeys(("MIXING", "OPTIMIZERS", "SERVERS", "live", "show"), "stage")
+WHERE = {"explorer": "modules", "live": "stage", "show": "stage"}
 __all__ = list(WHERE)
 
 

@@ -114,8 +114,9 @@ const STYLE = `
 .fed-live { background: #ffffff; color: #222222; border: 1px solid #767676; border-radius: 6px; padding: 12px;
     max-width: 800px; margin-bottom: 16px; font: 14px/1.4 system-ui, sans-serif; }
 .fed-live canvas { display: block; width: 100%; }
+.jupyter-widgets-disconnected:has(> .fed-live)::before { content: none; }  /* it needs no kernel */
 .fed-live .fed-row { display: flex; flex-wrap: wrap; gap: 6px 14px; margin: 8px 0; align-items: center; }
-.fed-live .fed-row > .fed-control { flex: 1 1 17em; max-width: 26em; }
+.fed-live .fed-row > .fed-control { flex: 1 1 22em; max-width: 26em; }
 .fed-live button { font: inherit; color: #ffffff; background: #005a8c; border: 0; border-radius: 4px; padding: 5px 14px; }
 .fed-live button:focus-visible { outline: 3px solid #D55E00; outline-offset: 2px; }
 .fed-live .fed-said { margin: 6px 0 0; min-height: 2.8em; }
@@ -127,6 +128,7 @@ function boxIn(el, more = "") {
     style.textContent = CONTROLS + STYLE + more, box.className = "fed-live";
     box.append(style);
     el.append(box);
+    inSight(el);
     return box;
 }
 

@@ -4,7 +4,7 @@
 const CONTROLS = `
 .fed-control { display: grid; grid-template-columns: minmax(6.5em, auto) minmax(7em, 1fr); align-items: center; gap: 2px 8px;
     min-height: 28px; color: inherit; font: inherit; }
-.fed-control.fed-slider { grid-template-columns: minmax(6.5em, auto) minmax(6em, 1fr) 4em; }
+.fed-control.fed-slider { grid-template-columns: minmax(6.5em, auto) minmax(10em, 1fr) 4em; }
 .fed-control input[type=range] { width: 100%; margin: 0; accent-color: #0072B2; }
 .fed-control select { font: inherit; width: 100%; min-width: 0; padding: 2px; }
 .fed-control .fed-words { display: flex; flex-wrap: wrap; gap: 2px 10px; }
@@ -26,6 +26,14 @@ function control(kind, properties) {
         made.closest(".jp-Cell")?.focus();
     });
     return made;
+}
+
+// JupyterLab lets what is high grow below the foot of the window; when its head is in sight, all of it is wanted there.
+function inSight(el) {
+    requestAnimationFrame(() => {
+        const { top } = el.getBoundingClientRect();
+        if (el.closest(".jp-Cell") && top > 0 && top < innerHeight) el.scrollIntoView({ block: "nearest" });
+    });
 }
 
 let groups = 0;

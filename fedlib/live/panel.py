@@ -15,7 +15,7 @@ import ipywidgets
 
 from ..notebook import batch, rules
 from ..trainings import settings
-from .widgets import Control, Picture, choice, in_turn
+from .widgets import MOVED, Control, Picture, choice, in_turn
 
 EVERY = 0.5  # s between two looks at a run
 NONE = ("none yet",)  # what there is to choose from where there is no figure
@@ -94,7 +94,7 @@ class ParameterPanel:
             control.observe(self.check, "value")
         buttons = ipywidgets.HBox([self.run, self.cancel, self.message])
         below = ipywidgets.HBox([*self.beside.values()], layout={"flex_flow": "row wrap"})
-        self.box = ipywidgets.VBox([*rows, self.estimate, buttons, self.figure, below])
+        self.box = ipywidgets.VBox([*rows, self.estimate, buttons, self.figure, below]).add_class(MOVED)
         self.run.on_click(in_turn(self.start))
         self.cancel.on_click(in_turn(lambda: self.end("cancelled")))
         self.figure.observe(in_turn(self.look_at), "value")

@@ -12,9 +12,6 @@ import ipywidgets
 import torch
 
 from ..federated.experiment import Experiment
-from ..federated.mixing import fedavg, isolated, ring
-from ..federated.optimizers import adam, sgd
-from ..federated.rules import fedadam
 from ..notebook import pages
 from ..numerics.metrics import in_percent
 from ..refusals import hint
@@ -22,12 +19,7 @@ from .player import PACES, STORY, Player
 from .redraw import painter
 from .views import experiment_panels, experiment_scene, page, remember, view, words
 from .watched import Moment, Watched, watched_experiment
-from .widgets import Picture, choice, discard, fresh_memory, in_turn, newest_only, prepare, slider, values_of
-
-MIXING = {"FedAvg": fedavg, "ring": ring, "no one": isolated}
-SERVERS = {"mean": None, "FedAdam": fedadam(0.01)}
-OPTIMIZERS = {"Adam": adam(), "SGD": sgd()}
-"""What a control may offer."""
+from .widgets import MOVED, Picture, choice, chosen, discard, fresh_memory, in_turn, newest_only, prepare, slider
 
 WORDS = {"E": "local steps E", "lr": "rate"}
 
@@ -77,7 +69,7 @@ def live(
     what: Experiment | Callable[..., Watched], scene: Callable | None = None, alt: str = "", panels: int = 1,
     idle: Callable[..., Collection[str]] = lambda **values: (), **controls: ipywidgets.Widget | Sequence,
 ) -> Live:  # fmt: skip
-    """Buttons and controls in front of a training that starts anew whenever a control moves.
+    """Buttons and controls below a training that starts anew whenever a control moves.
 
     Nothing runs until a button is pressed, but the local steps of the first round.
 
@@ -115,8 +107,7 @@ def live(
         errors = remember(past, watched, moment)
         numbers = ", ".join(f"{name} {in_percent(value)}" for name, value in errors.items())
         image = paint(view(fig, scene, watched, moment, past))
-        moved_to = ", ".join(f"{controls[name].description} {value}" for name, value in shown["values"].items())
-        picture.alt = f"{alt} ({words(moment)}; mean errors: {numbers}; {moved_to})"
+        picture.alt = f"{alt} ({words(moment)}; mean errors: {numbers}; {shown['words']})"
         picture.value, message.value = image, words_below
 
     def follow(moment: Moment):
@@ -159,12 +150,15 @@ def live(
     def reset():
         """From the beginning; it goes on by itself where it was wanted to play."""
         player.stop()
-        values = values_of(controls, idle)
+        values = {name: control.value for name, control in controls.items()}
+        for name, control in controls.items():
+            control.disabled = name in idle(**values)
         before, walk = shown.get("values", values), shown.get("walk")
         try:
             shown["watched"], shown["past"] = setup(**values), {}
             moment = player.reset()
             shown["values"], shown["walk"] = values, moment.walk
+            shown["words"] = ", ".join(f"{one.description} {chosen(one)}" for one in controls.values())
             moved = [controls[name].description for name in values if values[name] != before.get(name)]
             same = moved and walk is not None and torch.equal(walk, moment.walk)
             update(moment, f"<i>{escape(' and '.join(moved))}: acts at the next average.</i>" if same else "")
@@ -209,4 +203,5 @@ def live(
     want(False)
     reset()
     fresh_memory()
-    return Live(ipywidgets.VBox([ipywidgets.HBox([*buttons, pace]), rows, message, picture]), player, picture)
+    box = ipywidgets.VBox([picture, ipywidgets.HBox([*buttons, pace]), rows, message])
+    return Live(box.add_class(MOVED), player, picture)

@@ -7,9 +7,13 @@ from .modules import module
 
 
 class Training(anywidget.AnyWidget):
-    """FedAvg with Adam on notebook 04's function, in JavaScript. playing: it trains as soon as it is seen."""
+    """FedAvg with Adam in JavaScript. problem: "curve", notebook 04's, or "Poisson", notebook 05's equation.
+
+    playing: it trains as soon as it is seen.
+    """
 
     _esm = module("training")
+    problem = traitlets.Enum(["curve", "Poisson"], "curve").tag(sync=True)
     playing = traitlets.Bool().tag(sync=True)
 
     def __repr__(self) -> str:

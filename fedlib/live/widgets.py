@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from html import escape
 
@@ -17,8 +17,9 @@ from .redraw import painter
 
 PAUSE = 0.01  # s from a move to its picture
 TIDY = 1.0  # s from the last move until its garbage is collected
-WIDTH = "800px"  # of pictures, and of the two columns of controls above them
+WIDTH = "800px"  # of pictures, and of the two columns of controls below them
 FIT = 36  # letters of words that stand side by side; more are a list
+MOVED = "fed-moved"  # class of a box that the kernel moves; see ``Picture``
 
 
 class Control(anywidget.AnyWidget):
@@ -128,14 +129,6 @@ def prepare(controls: dict[str, ipywidgets.Widget]) -> ipywidgets.GridBox:
     return ipywidgets.GridBox([*controls.values()], layout=layout)
 
 
-def values_of(controls: Mapping[str, ipywidgets.Widget], idle: Callable[..., Collection[str]]) -> dict:
-    """What the controls say; those that ``idle`` names for it are disabled."""
-    values = {name: control.value for name, control in controls.items()}
-    for name, control in controls.items():
-        control.disabled = name in idle(**values)
-    return values
-
-
 def within(box: ipywidgets.Widget) -> Iterator[ipywidgets.Widget]:
     """A box and all that is in it."""
     yield box
@@ -152,9 +145,14 @@ def discard(box: ipywidgets.Widget) -> None:
 
 
 class Picture(anywidget.AnyWidget):
-    """A PNG on the page, or its alt text where there is none yet. ipywidgets' own Image has no alt text."""
+    """A PNG on the page, or its alt text where there is none yet. ipywidgets' own Image has no alt text.
 
-    _esm = """
+    Once the kernel is gone a sentence stands in place of the controls in its box, of the class MOVED.
+    """
+
+    _esm = (
+        CONTROLS
+        + """
     export default { render({ model, el }) {
         const img = document.createElement("img"), words = document.createElement("em");
         el.classList.add("fed-picture");
@@ -170,20 +168,26 @@ class Picture(anywidget.AnyWidget):
         }
         for (const name of ["value", "stale"]) model.on(`change:${name}`, update);
         update();
+        img.addEventListener("load", () => inSight(el.closest(".fed-moved") ?? el), { once: true });
         return () => URL.revokeObjectURL(img.src);
     } };
+    """
+    )
+    _css = """
+    .fed-moved .jupyter-widgets-disconnected::before { content: none; }
+    .fed-moved.jupyter-widgets-disconnected > :not(.fed-picture) { display: none; }
+    .fed-moved.jupyter-widgets-disconnected::before {
+        content: "The kernel that moved this is gone. Run this cell again, after those above it "
+            "(Run, Run All Above Selected Cell).";
+        grid-column: 1 / -1; font: inherit; color: inherit;
+    }
     """
     value = traitlets.Bytes().tag(sync=True)
     stale = traitlets.Bool(False).tag(sync=True)  # it shows something else than the controls say
     alt = traitlets.Unicode().tag(sync=True)
 
 
-def explore(
-    draw: Callable[..., Figure],
-    alt: str,
-    idle: Callable[..., Collection[str]] = lambda **values: (),
-    **controls: ipywidgets.Widget,
-) -> ipywidgets.GridBox:
+def explore(draw: Callable[..., Figure], alt: str, **controls: ipywidgets.Widget) -> ipywidgets.GridBox:
     """Show ``draw(**values)`` and redraw it whenever a control moves.
 
     ``draw`` must be a pure function of its arguments, always with the same arrangement of axes. An input that it
@@ -192,17 +196,17 @@ def explore(
     Args:
         alt: what the picture shows, for those who cannot see it; the values of the controls are added, and what the
             titles and legends of the picture say in numbers.
-        idle: values -> names of the controls that have no effect just now; they are disabled.
     """
     box = prepare(controls)
     paint, picture, message = painter(), Picture(), ipywidgets.HTML()
     for wide in (message, picture):
         wide.layout.grid_area = "auto / 1 / auto / -1"  # all columns; ipywidgets forgets grid_column
-    box.children += message, picture
+    box.children = picture, *box.children, message
+    box.add_class(MOVED)
 
     def update():
         try:
-            fig = draw(**values_of(controls, idle))
+            fig = draw(**{name: control.value for name, control in controls.items()})
             image = paint(fig)
         except ValueError as error:
             message.value, picture.stale = f"<b>{escape(str(error))}</b>", True

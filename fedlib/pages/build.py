@@ -53,6 +53,7 @@ def written() -> dict[str, str]:
     return {f"explorer_{name}": pieces.explorer(name) for name in pieces.notebooks()} | {
         "gallery": thumbnails.gallery(),
         "training": pieces.fragment("training", Training._esm),
+        "training_05": pieces.fragment("training_05", Training._esm, {"problem": "Poisson"}),
         "report": report_table.html(),
     }
 

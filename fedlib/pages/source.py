@@ -15,12 +15,13 @@ from .pieces import notebooks
 MOVES = re.compile(r"live\.(show|asked|rounds)\(|(?<!\.)explorer\(|panel\.parameters\(|Training\(|Button\(")
 """What cells call that only a kernel can move."""
 
-HERE = "*This moves in your browser, without a kernel; JupyterLab shows more at this place, and your own runs.*"
+HERE = "*Here it moves without a kernel: press Play.*"
 KEPT = "*The address of this page keeps what you choose: send it, and others see the same.*"
 
 PIECES = [
-    ("00_start", r"Training\(", "training", "*Here it moves without a kernel: press Play.*"),
-    ("04_function_approximation", r"live\.show\(", "training", HERE),
+    ("00_start", r"Training\(", "training", HERE),
+    ("04_function_approximation", r"Training\(", "training", HERE),
+    ("05_pinn_forward", r"Training\(", "training_05", HERE),
     *((name, r"\bexplorer\(\"", f"explorer_{name}", KEPT) for name in notebooks()),
 ]
 """A notebook, the cell that becomes a piece which moves without a kernel, the piece's name, and a line above it."""

@@ -16,7 +16,7 @@ from fedlib.federated.experiment import KINDS, Experiment, federation, train_arg
 from fedlib.federated.mixing import equal, isolated, ring
 from fedlib.federated.optimizers import adam, sgd
 from fedlib.federated.partitions import deal
-from fedlib.federated.rules import RULES
+from fedlib.federated.rules import RULES, fedadam
 from fedlib.federated.schedules import Drop
 from fedlib.federated.sweep import sweep
 from fedlib.live.watched import watched_experiment
@@ -46,7 +46,6 @@ from fedlib.papers.feddro.digits.handwriting import normalised
 from fedlib.papers.fedsciml.flow import live as flow_live
 from fedlib.papers.fedsciml.flow import problem as flow
 from fedlib.papers.fedsciml.forward import problem as forward
-from fedlib.papers.fedsciml.functions import live as functions_live
 from fedlib.papers.fedsciml.functions import problem as functions
 from fedlib.papers.fedsciml.functions import weights
 from fedlib.papers.fedsciml.operators import live as operators_live
@@ -190,8 +189,8 @@ PENDULUM = {
     "01 search, Adam": lambda: tried(adam, 0.006),
     "01 search, SGD": lambda: tried(sgd, 0.03),
     "01 live": lambda: of_live(dealt_live.dealt(3, 1.0, 4)),
-    "01 live, ring, some": lambda: of_live(dealt_live.dealt(4, 0.5, 4, mixing="ring")),
-    "01 live, SGD, nobody": lambda: of_live(dealt_live.dealt(3, 1.0, 4, optimizer="SGD", mixing="no one")),
+    "01 live, ring, some": lambda: of_live(dealt_live.dealt(4, 0.5, 4, mixing=ring)),
+    "01 live, SGD, nobody": lambda: of_live(dealt_live.dealt(3, 1.0, 4, optimizer="SGD", mixing=isolated)),
     "02 Algorithm 2": lambda: heterogeneous(levels(**ADAM), reset_moments=True),
     "02 equal weights": lambda: heterogeneous({"uneven 1": ("uneven", 1, ADAM | {"mixing": equal})}),
     "02 Algorithm 1": lambda: heterogeneous(levels(lr=0.02), optimizer=sgd()),
@@ -244,9 +243,10 @@ def paths() -> dict:
     return captured(lambda: weights.walks(functions.gramacy_lee, 40, 16, [2, 20], 3, 5, 0.01))
 
 
-def live_line(*settings, **more) -> dict:
-    """Notebook 04 live."""
-    return in_float32(of_live(functions_live.training(*settings, width=16, **more)))
+def live_line(clients: int, pieces: int, **more) -> dict:
+    """The curve on a line as a watched training; pieces of each client."""
+    line = functions.gramacy_lee(clients, width=16)
+    return in_float32(of_live(watched_experiment(line, clients * pieces, 5, lr=0.003, **more)))
 
 
 def in_float32(case: dict) -> dict:
@@ -269,9 +269,9 @@ FUNCTIONS = {
     "04 square, blocks, four clients": lambda: on_square([3], method="xy", clients=4, kinds=["federated", "isolated"]),
     "04 theorem": theorem,
     "04 paths": paths,
-    "04 live": lambda: live_line(2, 5, 5),
-    "04 live, ring": lambda: live_line(4, 1, 5, mixing="ring"),
-    "04 live, FedAdam": lambda: live_line(2, 5, 5, server="FedAdam"),
+    "04 live": lambda: live_line(2, 5),
+    "04 live, ring": lambda: live_line(4, 1, mixing=ring),
+    "04 live, FedAdam": lambda: live_line(2, 5, server=fedadam(0.01)),
 }
 
 

@@ -12,13 +12,15 @@ from torch import nn
 from torch.nn import functional
 
 from fedlib.federated.experiment import Data, Experiment
+from fedlib.federated.mixing import fedavg, isolated, ring
+from fedlib.federated.rules import fedadam
 from fedlib.live import player as module
 from fedlib.live import stage, views
 from fedlib.live.player import PACES, moments
-from fedlib.live.stage import MIXING, SERVERS
+from fedlib.live.watched import watched_experiment
 from fedlib.live.widgets import choice, slider
 from fedlib.models.networks import mlp
-from fedlib.papers.fedsciml.functions import live as problem
+from fedlib.papers.fedsciml.functions.problem import gramacy_lee
 
 
 @pytest.fixture
@@ -33,11 +35,11 @@ def made(monkeypatch):
 def small(clients=2, **values):
     if clients == 4:
         raise ValueError("four are <too> many")
-    return problem.training(clients, E=3, width=8, **values)
+    return watched_experiment(gramacy_lee(clients, width=8), clients, **{"E": 3, "lr": 0.003, **values})
 
 
 def buttons(found):
-    return {child.description: child for child in found.box.children[0].children}
+    return {child.description: child for child in found.box.children[1].children}
 
 
 def test_buttons(made):
@@ -62,27 +64,25 @@ def test_a_control_begins_anew_and_what_is_refused_is_said(made):
     assert found.player.playing, "it plays on, from round 1, with three clients"
     assert len(found.player.last.models) == 4
     clients.value = 4
-    assert found.box.children[2].value == "<b>four are &lt;too&gt; many</b>"
+    assert found.box.children[3].value == "<b>four are &lt;too&gt; many</b>"
     assert not found.player.playing
     clients.value = 2
-    assert found.box.children[2].value == "" and found.player.playing, "what was refused has not stopped it"
+    assert found.box.children[3].value == "" and found.player.playing, "what was refused has not stopped it"
     buttons(found)["Pause"].click()
     found.player.thread.join()
     assert not found.player.playing and "Play" in buttons(found)
 
 
 def test_what_acts_at_the_next_average_says_so_and_what_has_no_effect_is_disabled():
-    mixing, E = choice(list(MIXING), "FedAvg", "mixing"), slider([3, 5], 3, "local steps E")
+    mixing = choice([("FedAvg", fedavg), ("no one", isolated)], fedavg, "mixing")
+    E = slider([3, 5], 3, "local steps E")
     clients = slider([1, 2], 2, "clients")
-
-    def training(mixing, E, clients):
-        return problem.training(clients, E=E, width=8, mixing=mixing)
 
     alone = lambda mixing, E, clients: ["mixing"] if clients == 1 else []  # noqa: E731
     controls = {"mixing": mixing, "E": E, "clients": clients}
-    found = stage.live(training, views.experiment_scene, "two fits", idle=alone, **controls)
-    message = found.box.children[2]
-    mixing.value = "no one"
+    found = stage.live(small, views.experiment_scene, "two fits", idle=alone, **controls)
+    message = found.box.children[3]
+    mixing.value = isolated
     assert message.value == "<i>mixing: acts at the next average.</i>"
     E.value = 5
     assert message.value == "" and not mixing.disabled
@@ -94,14 +94,14 @@ def test_what_acts_at_the_next_average_says_so_and_what_has_no_effect_is_disable
 def test_moves_that_come_from_two_threads_at_once_do_not_stop_it(monkeypatch):
     """JupyterLab sends a page's first move to the kernel's own thread, and the second to a thread with its own loop."""
     monkeypatch.setattr(module, "PAUSE", 0.0)
-    clients, threads, at_work = slider([2, 3, 4], 2, "clients"), set(), threading.Event()
+    clients, threads, at_work = slider([2, 3, 5], 2, "clients"), set(), threading.Event()
 
     def training(clients):
         threads.add(threading.current_thread().name)
         if clients == 3:  # the first move is at work while the second comes
             at_work.set()
             time.sleep(0.5)
-        return problem.training(clients, E=3, width=8)
+        return small(clients)
 
     async def kernel():
         found = stage.live(training, views.experiment_scene, "fits", clients=clients)
@@ -111,21 +111,21 @@ def test_moves_that_come_from_two_threads_at_once_do_not_stop_it(monkeypatch):
         clients.value = 3
 
         async def second():
-            clients.value = 4
+            clients.value = 5
             await asyncio.sleep(0.5)  # the loop of that thread goes on
 
         subshell = threading.Thread(target=lambda: (at_work.wait(), asyncio.run(second())))
         subshell.start()
         for _ in range(300):  # a busy machine may be slow
             await asyncio.sleep(0.1)
-            if found.player.playing and len(found.player.last.models) == 5:
+            if found.player.playing and len(found.player.last.models) == 6:
                 break
         subshell.join()
         playing, models = found.player.playing, len(found.player.last.models)
         found.player.stop()
         return playing, models
 
-    assert asyncio.run(kernel()) == (True, 5), "it plays on with the four clients of the second move"
+    assert asyncio.run(kernel()) == (True, 6), "it plays on with the five clients of the second move"
     assert threads == {threading.main_thread().name}, "trainings are made one after the other, in the kernel's thread"
 
 
@@ -198,12 +198,12 @@ def test_the_scene_shows_clients_at_their_step_and_the_server():
         np.testing.assert_allclose(lines[name], training.net(test["x"])[:, 0].detach(), atol=1e-5)
 
 
-@pytest.mark.parametrize("mixing", MIXING)
+@pytest.mark.parametrize("mixing", [fedavg, ring, isolated])
 def test_every_mixing_and_server_goes(mixing):
-    for server in SERVERS:
+    for server in (None, fedadam(0.01)):
         training, _, averaged = two_moments(mixing=mixing, server=server, clients=3)
         together = (averaged.done.after[:3] == averaged.done.after[0]).all()
-        assert together == (mixing != "no one")  # on a ring of three all are neighbours
+        assert together == (mixing != isolated)  # on a ring of three all are neighbours
         views.view(views.page(), views.experiment_scene, training, averaged, {})
 
 

@@ -60,12 +60,12 @@ def test_refused_input_is_said_and_the_last_picture_stays():
 
     control = ipywidgets.IntSlider(0, max=3)
     box = widgets.explore(draw, "an empty panel", x=control)
-    before = box.children[-1].value
+    before = box.children[0].value
     control.value = 2
-    assert box.children[-2].value == "<b>x = 2 is &lt;too&gt; large</b>"
-    assert box.children[-1].value == before
+    assert box.children[-1].value == "<b>x = 2 is &lt;too&gt; large</b>"
+    assert box.children[0].value == before
     control.value = 1
-    assert box.children[-2].value == ""
+    assert box.children[-1].value == ""
 
 
 def test_words_are_chosen_and_numbers_slid():
@@ -102,7 +102,7 @@ def test_an_explorers_alternative_text_has_the_result_and_a_refused_picture_is_g
         return fig
 
     x = widgets.slider([1, 2, 3], 1)
-    *_, picture = widgets.explore(draw, "a line", x=x).children
+    picture, *_ = widgets.explore(draw, "a line", x=x).children
     assert picture.alt == "a line (x 1): together: off by 1 %"
     x.value = 3
     assert picture.stale

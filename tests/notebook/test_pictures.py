@@ -241,13 +241,13 @@ def test_the_explorer_redraws_fast(name, limit):
 def test_the_explorer_keeps_equation_and_level_together():
     solutions = {name: untrained(name) for name in ("poisson", "helmholtz", "allen_cahn_3")}
     box = solution_explorer(solutions)
-    equation, n, message, shown = box.children
+    shown, equation, n, message = box.children
     for name in ("helmholtz", "allen_cahn_3", "poisson"):
         equation.value = name
         assert list(n.options) == list(solutions[name].models)
         assert n.description == ("blocks per axis" if name == "helmholtz" else "pieces")
         assert message.value == ""
-        assert shown.value == solution_explorer({name: solutions[name]}).children[-1].value, (
+        assert shown.value == solution_explorer({name: solutions[name]}).children[0].value, (
             "the picture before left its layout"
         )
 

@@ -28,7 +28,7 @@ def evaluate(module: str, body: str, given, tmp_path: Path):
     """
     (tmp_path / "script.mjs").write_text(script)
     done = subprocess.run(
-        [runtime(), str(tmp_path / "script.mjs")], input=json.dumps(given), capture_output=True, text=True, timeout=60
+        [runtime(), str(tmp_path / "script.mjs")], input=json.dumps(given), capture_output=True, text=True, timeout=120
     )
     assert not done.returncode, done.stderr
     return json.loads(done.stdout)

@@ -73,8 +73,12 @@ def test_a_piece_that_is_taken_away_leaves_nothing_running(opened):
     assert page.evaluate(PICTURE) == still
 
 
-def test_sliders_of_the_training_answer_at_once(opened):
-    assert_moves_fast(opened(pieces.fragment("t", Training._esm)), ".fed-row:not(:first-child) input")
+@pytest.mark.parametrize("problem", ["curve", "Poisson"])
+def test_sliders_of_the_training_answer_at_once_and_are_long_enough(problem, opened):
+    page = opened(pieces.fragment("t", Training._esm, {"problem": problem}))
+    assert page.locator(".fed-live").bounding_box()["height"] < 700, "it fits the window"
+    assert min(page.evaluate("[...document.querySelectorAll('input[type=range]')].map((i) => i.clientWidth)")) >= 140
+    assert_moves_fast(page, ".fed-row input[type=range]")
 
 
 def test_a_bar_is_dragged_and_a_slider_moved(opened):

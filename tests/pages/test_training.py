@@ -5,7 +5,6 @@ from base64 import b64decode
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from fedlib import Federation, Local, train
 from fedlib.federated.experiment import train_arguments
@@ -13,19 +12,21 @@ from fedlib.federated.mixing import fedavg, isolated
 from fedlib.federated.partitions import index_rule
 from fedlib.federated.stack import stack
 from fedlib.live.training import Training
-from fedlib.models.networks import glorot_uniform, mlp
+from fedlib.models.networks import glorot_uniform
 from fedlib.numerics.metrics import in_percent, relative_l2
 from fedlib.pages import pieces
+from fedlib.papers.fedsciml.forward.problem import poisson, poisson_equation
 from fedlib.papers.fedsciml.functions import problem
 
 from .node import evaluate
 
 MODULE = Training._esm
-WIDTHS, N, K, E, ROUNDS, RATE = (1, 9, 7, 1), 26, 3, 4, 15, 0.01
+N, K, E, ROUNDS, RATE = 26, 3, 4, 15, 0.01
 
 RUN = """
-    const { x, f, shards, widths, theta, rate, E, rounds, averaging } = given;
-    const fed = M.federation({ x, f, shards, widths, theta: Float64Array.from(theta), rate, averaging });
+    const { problem, x, shards, widths, theta, rate, E, rounds, averaging } = given;
+    const known = M[problem](Float64Array.from(x));
+    const fed = M.federation({ known, shards, widths, theta: Float64Array.from(theta), rate, averaging });
     for (let r = 0; r < rounds; r++) {
         for (let e = 0; e < E; e++) M.localStep(fed);
         M.exchange(fed);
@@ -36,20 +37,23 @@ RUN = """
 
 @pytest.mark.parametrize("averaging", [True, False])
 @pytest.mark.parametrize("pieces_each", [1, 3])
-def test_rounds_are_the_engines(averaging, pieces_each, tmp_path):
-    """26 points over 3 clients are ragged: 10, 8, 8 (one piece: 9, 9, 8)."""
-    line = problem.gramacy_lee(K, N)
-    pool = line.data(K, 0).pool
+@pytest.mark.parametrize(
+    ("name", "line", "width"), [("values", problem.gramacy_lee(K, N, 8), 8), ("poisson", poisson(N), 20)]
+)
+def test_rounds_are_the_engines(name, line, width, averaging, pieces_each, tmp_path):
+    """26 points over 3 clients are ragged: 10, 8, 8 (one piece: 9, 9, 8). Poisson's network is seen with u''."""
+    pool = line.data(6, 0).pool
     shards = index_rule(N, K, pieces_each)
-    net = mlp(WIDTHS, nn.Tanh).double()
+    net = line.net.double()
     fed = Federation(shards, mixing=fedavg if averaging else isolated, lr=RATE)
     how = dict(local=Local(E), init=glorot_uniform, dtype=torch.float64, backend="eager")
     theirs = train(net, train_arguments(line)["loss"], pool, [fed], rounds=ROUNDS, **how)
     start = stack(net, [(0,)], glorot_uniform)[0]  # where seed 0 begins
 
     given = {
-        "x": pool["x"][:, 0].tolist(), "f": pool["f"].tolist(), "shards": [own.tolist() for own in shards],
-        "widths": WIDTHS, "theta": start.tolist(), "rate": RATE, "E": E, "rounds": ROUNDS, "averaging": averaging,
+        "problem": name, "x": pool["x"][:, 0].tolist(), "shards": [own.tolist() for own in shards],
+        "widths": [1, width, width, width, 1], "theta": start.tolist(),
+        "rate": RATE, "E": E, "rounds": ROUNDS, "averaging": averaging,
     }  # fmt: skip
     ours = evaluate(MODULE, RUN, given, tmp_path)
     want = theirs.models(0).numpy()
@@ -76,6 +80,25 @@ def test_function_points_and_error_are_notebook_04s(tmp_path):
     np.testing.assert_allclose(ours["f"], test["f"], rtol=0, atol=1e-13)
     want = relative_l2(1.5 * test["f"] + 0.1, test["f"])
     np.testing.assert_allclose(ours["e"], want, rtol=1e-12)
+
+
+def test_the_equation_is_notebook_05s(tmp_path):
+    """Its answer, residuals and error at the page's 100 points, of a network that is as it began."""
+    line = poisson(100)  # in float64, which the test points of the notebook are not
+    pool, net = line.data(2, 0).pool, line.net.double()
+    start = stack(net, [(0,)], glorot_uniform)[0]
+    torch.nn.utils.vector_to_parameters(start, net.parameters())
+    body = """
+        const { seen, widths, truth, answer } = M.PROBLEMS.Poisson, theta = Float64Array.from(given);
+        const N = M.predict(theta, widths, seen.x, 2), u = answer(N, seen), exact = seen.x.map(truth);
+        return { u, exact, residuals: M.residuals(N, seen), error: 100 * M.relativeError(u, exact) };
+    """
+    ours, exact = evaluate(MODULE, body, start.tolist(), tmp_path), poisson_equation().solution(pool["x"])
+    with torch.no_grad():
+        theirs = {"u": line.answer(net, pool), "exact": exact, "residuals": line.residuals(net, pool)[:, 0]}
+    theirs["error"] = 100 * relative_l2(theirs["u"], exact)
+    for name, want in theirs.items():
+        np.testing.assert_allclose(ours[name], want, rtol=0, atol=1e-12, err_msg=name)
 
 
 def test_errors_are_told_as_in_the_notebooks(tmp_path):

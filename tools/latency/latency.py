@@ -68,7 +68,8 @@ def of_site(page, own: Path) -> list[list[str]]:
     """A row for each piece that needs no kernel."""
     rows = []
     kinds = {
-        "training": (pieces.fragment("t", Training._esm), ".fed-row:not(:first-child) input"),
+        "training": (pieces.fragment("t", Training._esm), ".fed-row input[type=range]"),
+        "equation": (pieces.fragment("t", Training._esm, {"problem": "Poisson"}), ".fed-row input[type=range]"),
         "operator": (pieces.explorer("07_operator_learning"), ".fed-many input"),
         "explorer": (pieces.explorer("04_function_approximation"), ".fed-row input"),
     }

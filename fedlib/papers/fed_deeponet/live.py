@@ -11,7 +11,8 @@ from torch import Tensor
 from ... import live
 from ...federated.batches import Local
 from ...federated.federation import Federation, centralised
-from ...live.stage import MIXING, OPTIMIZERS
+from ...federated.mixing import fedavg
+from ...federated.optimizers import adam, sgd
 from ...live.views import color_of, draw_models
 from ...live.watched import Moment, Watched
 from ...live.widgets import Control, choice, slider
@@ -24,6 +25,7 @@ from ...streams import stream
 from .physics import half_steps, loss, pendulum_trajectories, pendulum_triplets, times
 
 N, SENSORS, WIDTH, SCALE = 1000, 50, 40, 0.2
+OPTIMIZERS = {"Adam": adam(), "SGD": sgd()}
 
 
 class Angles(NamedTuple):
@@ -60,10 +62,10 @@ def widest(u: Tensor, x1: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def learning(pool, shards, u: Tensor, x1: Tensor, shown: Angles, K: int, lr: float, optimizer: str = "Adam",
-             mixing: str = "FedAvg", fraction: float = 1.0) -> Watched:  # fmt: skip
+             mixing: Callable = fedavg, fraction: float = 1.0) -> Watched:  # fmt: skip
     """A small DeepONet on a pool and its shards. u [n, branch], x1 [n, m]: what errors are measured on."""
     feds = {
-        "federated": Federation(shards, mixing=MIXING[mixing], lr=lr, fraction=fraction),
+        "federated": Federation(shards, mixing=mixing, lr=lr, fraction=fraction),
         "centralised": centralised(shards, lr=lr),
     }
     net = DeepONet((u.shape[1], WIDTH, WIDTH), (1, WIDTH, WIDTH), domain=(0.0, 1.0))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from fedlib.federated.mixing import ring
 from fedlib.live import views
 from fedlib.live.player import PACES, moments
 from fedlib.papers.fed_deeponet import live as shared
@@ -29,7 +30,7 @@ def test_what_a_client_of_the_library_owns_and_is_told():
     assert (hidden.more.x1[0] - hidden.more.x1[2]).abs().max() > 0.005
 
 
-RING = dict(clients=10, fraction=0.4, K=2, lr=0.01, optimizer="SGD", mixing="ring")
+RING = dict(clients=10, fraction=0.4, K=2, lr=0.01, optimizer="SGD", mixing=ring)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,16 @@
 """Notebook 01 live: clients with a random share of the triplets each, and what is stored of many more."""
 
+from collections.abc import Callable
+
 import ipywidgets
 import numpy as np
 import xarray
 
 from ....federated.history import History
+from ....federated.mixing import fedavg, ring
 from ....federated.partitions import deal
 from ....live import levels
 from ....live.modules import Piece
-from ....live.stage import MIXING
 from ....live.watched import Watched
 from ....live.widgets import choice, slider
 from ....streams import stream
@@ -24,7 +26,7 @@ from . import problem, study
 
 def dealt(
     clients: int = 5, fraction: float = 1.0, K: int = 20, lr: float = 0.003, optimizer: str = "Adam",
-    mixing: str = "FedAvg",
+    mixing: Callable = fedavg,
 ) -> Watched:  # fmt: skip
     """C clients with a random share each, a share alpha of them in a round, K local steps."""
     (pool, _), (u, x1, _) = live.triplets(), live.tests()
@@ -38,7 +40,7 @@ def show() -> None:
     """Their networks go apart in the local steps, and the average snaps them together."""
     live.show(
         "01", dealt, clients=live.clients(), fraction=slider([0.2, 0.4, 0.6, 0.8, 1.0], 1.0, "share alpha"),
-        **live.steps_and_rate(), optimizer=live.optimizer(), mixing=choice(list(MIXING)[:2], "FedAvg", "mixing"),
+        **live.steps_and_rate(), optimizer=live.optimizer(), mixing=choice([("FedAvg", fedavg), ("ring", ring)]),
     )  # fmt: skip
 
 

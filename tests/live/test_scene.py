@@ -1,4 +1,4 @@
-"""Notebook 05 live: the curves are u and the residual of the networks that are trained."""
+"""The scene of an experiment: the curves are u and the residual of the networks that are trained."""
 
 import numpy as np
 import torch
