@@ -26,6 +26,7 @@ html_js_files = [("sort.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {
+    "back_to_top_button": False,  # it would lie on what moves
     "use_download_button": False,
     "use_fullscreen_button": False,
     "show_toc_level": 2,
