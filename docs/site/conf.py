@@ -27,6 +27,7 @@ html_css_files = ["site.css"]
 html_js_files = [("sort.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sphinx = False
+html_use_index = html_domain_indices = False  # library.html is one
 html_theme_options = {
     "back_to_top_button": False,  # it would lie on what moves
     "use_download_button": False,
