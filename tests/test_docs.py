@@ -13,6 +13,7 @@ from fedlib.__main__ import main
 from fedlib.federated import sums
 from fedlib.federated.sweep import errors
 from fedlib.files import ROOT
+from fedlib.machines.model import read_model
 from fedlib.notebook import verdicts
 from fedlib.notebook.claims import summary as summary_of_claims
 from fedlib.notebook.report import facts
@@ -70,10 +71,10 @@ def test_the_example_for_ones_own_data_runs_and_federation_helps(tmp_path, monke
     np.testing.assert_allclose([float(x) for x in re.findall(r"[\d.]+", model)], predicted[:, 2], rtol=1e-3)
 
 
-def test_the_example_of_sums_runs_in_thirty_lines_and_warns_first(capsys):
+def test_the_example_of_sums_runs_in_thirty_lines_and_warns_first(tmp_path, monkeypatch, capsys):
     page = (ROOT / "docs/sums.md").read_text()
     assert "A sum is no secret" in page.split("\n\n")[1].split(". ")[1], "in the second sentence"
-    code, own, broken, private = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    code, use, own, broken, private = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len([line for line in code.splitlines() if line]) <= 30
     names = {}
     exec(compile(code, "docs/sums.md", "exec"), names)
@@ -85,6 +86,12 @@ def test_the_example_of_sums_runs_in_thirty_lines_and_warns_first(capsys):
     A = torch.cat([rows[0], torch.ones_like(rows[1])], 1)
     together = torch.linalg.lstsq(A, rows[1]).solution[:, 0]
     torch.testing.assert_close(names["solution"].step, together, rtol=1e-5, atol=0)  # a ridge of GCV
+    monkeypatch.chdir(tmp_path)
+    exec(compile(use, "docs/sums.md", "exec"), names)
+    in_python, of_the_file = (float(number) for number in re.findall(r"\d+\.\d+(?=\])", capsys.readouterr().out))
+    assert in_python == pytest.approx(3e6 * np.exp(-5200 / 330) * 2, rel=0.01)
+    assert of_the_file == pytest.approx(in_python, rel=1e-4), "printed with four digits"
+    assert not read_model("rate.pt2").unusual(np.array([[1e9, 0.0]])), "nobody said what is usual"
     exec(compile(own, "docs/sums.md", "exec"), names)
     numbers = re.findall(r"\d\.\d\d", capsys.readouterr().out)
     assert "It prints {}, {} and {}, where 0.20 was put in".format(*numbers) in page
@@ -165,10 +172,8 @@ def test_readme_and_first_notebook_ask_what_the_notebooks_titles_ask():
     rows = re.findall(r"^\| \[\w+\]\(notebooks/(\w+)\.ipynb\) \| .+ \| (.+) \|$", README, re.M)
     assert dict(rows) == asked and len(rows) == len(asked)
     rows = re.findall(r"^\| .*\| (?:\*Begin here:\* )?(.+\?) \| \[\w+\]\((\w+)\.ipynb\) \|$", START, re.M)
-    assert {name: question[0].upper() + question[1:] for question, name in rows} == {
-        name: asked[name] for name in STUDIES
-    }
-    assert len(rows) == len(STUDIES)
+    begun = {name: question[0].upper() + question[1:] for question, name in rows}  # "Begin here: can two ..."
+    assert begun == {name: asked[name] for name in STUDIES} and len(rows) == len(STUDIES)
 
 
 PICTURE = re.compile(r'\n\n<img src="(\w+)/(\w+\.png)" alt="[^"]{20,}" width="\d+">\n\n(.+)\n')
