@@ -25,8 +25,8 @@ def written(url: str, root: Path = ROOT) -> dict[Path, str]:
     if not re.fullmatch(r"(https?://[^\s<>()]+)?", url):
         raise ValueError(f"{url!r} is no address; expected such as https://lab.github.io/fedlib, or '' for none")
     texts = {path: path.read_text(encoding="utf-8") for path in (root / "README.md", root / "docs/teaching.md")}
-    said = f"published at <{url}>" if url else "not published anywhere yet"
-    made = {path: SAID.sub(said, text) for path, text in texts.items()}
+    words = f"published at <{url}>" if url else "not published anywhere yet"
+    made = {path: SAID.sub(words, text) for path, text in texts.items()}
     citation = SETTING.sub("", (root / "CITATION.cff").read_text(encoding="utf-8"))
     made[root / "CITATION.cff"] = citation.replace("\nlicense: ", f"\nurl: {url}\nlicense: " if url else "\nlicense: ")
     for path in sorted((root / "notebooks").glob("*.ipynb")):
@@ -39,8 +39,8 @@ def written(url: str, root: Path = ROOT) -> dict[Path, str]:
 
 def setting(root: Path = ROOT) -> str:
     """The address, or nothing."""
-    found = SETTING.search((root / "CITATION.cff").read_text(encoding="utf-8"))
-    return found[1] if found else ""
+    line = SETTING.search((root / "CITATION.cff").read_text(encoding="utf-8"))
+    return line[1] if line else ""
 
 
 def main(url: str, root: Path = ROOT) -> None:

@@ -28,9 +28,9 @@ NEEDED = "sphinx", "myst_nb", "sphinx_book_theme", "mathjax"  # the extra `site`
 def lay_out(folder: Path) -> None:
     """The pages that Sphinx reads: the site's own, docs, notebooks; their figures, and what pages show of them."""
     shutil.copytree(ROOT / "docs/site", folder, dirs_exist_ok=True)
-    for at, text in pages().items():
-        (folder / at).parent.mkdir(exist_ok=True)
-        (folder / at).write_text(text, encoding="utf-8")
+    for name, text in pages().items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
     for path in published():
         made = source.page(nbformat.read(path, 4), path.stem if path.parent.name == "notebooks" else "")
         for cell in made.cells:
@@ -46,8 +46,8 @@ def lay_out(folder: Path) -> None:
 
 def pages() -> dict[Path, str]:
     """Place on the site -> Markdown: docs, the site's own pages, lessons, and the report of each notebook."""
-    own = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/site").glob("*.md")]
-    made = {place(path): relinked(path.read_text(encoding="utf-8"), path) for path in own}
+    docs = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/site").glob("*.md")]
+    made = {place(path): relinked(path.read_text(encoding="utf-8"), path) for path in docs}
     made[Path("teaching.md")] += lessons.table()
     for plan in lessons.PLANS:
         made[place(plan)] = relinked(lessons.page(plan), lessons.notebook_of(plan), plan)
@@ -98,14 +98,14 @@ def place(path: Path) -> Path | None:
     return Path(name) if re.fullmatch(r"notebooks/.*\.ipynb|figures/.*\.png", name) else None
 
 
-def relinked(text: str, path: Path, at: Path | None = None) -> str:
+def relinked(text: str, path: Path, page: Path | None = None) -> str:
     """Markdown of a file for that file's place on the site, or another's: links lead there, too; of those to what is
     not on the site only the words stay. What leads nowhere in the repository (a formula may look like a link) stays as
     it is."""
 
     def moved(link: str) -> str | None:
         target = place(path.parent / link)
-        return target and Path(os.path.relpath(target, place(at or path).parent)).as_posix()
+        return target and Path(os.path.relpath(target, place(page or path).parent)).as_posix()
 
     def words(match: re.Match) -> str:
         if not (path.parent / match[2]).exists():

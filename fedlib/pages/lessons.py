@@ -41,8 +41,8 @@ def page(plan: Path) -> str:
         ValueError: the plan names a section that its notebook does not have.
     """
     notebook = notebook_of(plan)
-    found = sections(notebook)
-    headings = {heading.split()[0]: heading for heading in [*found][1:]}
+    texts = sections(notebook)
+    headings = {heading.split()[0]: heading for heading in [*texts][1:]}
 
     def link(match: re.Match) -> str:
         if (number := match[0]) not in headings:
@@ -54,8 +54,8 @@ def page(plan: Path) -> str:
     text = NAMED.sub(lambda named: re.sub(r"B?\d+", link, named[0]), plan.read_text(encoding="utf-8"))
     text = text.replace("../../../notebooks/", "")
     text = BEFORE.sub(lambda before: f"{before[0]} {need}", text)
-    piece = f"## {asks(notebook)}\n\n{found[headings['1']]}\n\n"
-    exercises = "".join(words for heading, words in found.items() if heading.lower().endswith("exercises"))
+    piece = f"## {asks(notebook)}\n\n{texts[headings['1']]}\n\n"
+    exercises = "".join(words for heading, words in texts.items() if heading.lower().endswith("exercises"))
     exercises = exercises.replace("the blank below", "the blank in the notebook")
     return f"{text.replace('## Questions', piece + '## Questions')}\n\n## Exercises\n\n{exercises}"
 
