@@ -4,7 +4,7 @@
 const CONTROLS = `
 .fed-control { display: grid; grid-template-columns: minmax(6.5em, auto) minmax(7em, 1fr); align-items: center; gap: 2px 8px;
     min-height: 28px; color: inherit; font: inherit; }
-.fed-control.fed-slider { grid-template-columns: minmax(6.5em, auto) minmax(10em, 1fr) 4em; }
+.fed-control.fed-slider { grid-template-columns: minmax(6.5em, auto) minmax(10em, 1fr) auto; }
 .fed-control input[type=range] { width: 100%; margin: 0; accent-color: #0072B2; }
 .fed-control select { font: inherit; width: 100%; min-width: 0; padding: 2px; }
 .fed-control .fed-words { display: flex; flex-wrap: wrap; gap: 2px 10px; }
@@ -66,6 +66,7 @@ export function pick(kind, name, options, start, words = String, tip = "") {
     if (kind === "slider") {
         inputs.push(control("input", { type: "range", min: 0, max: options.length - 1, step: 1 }));
         inputs[0].addEventListener("input", say);
+        said.style.minWidth = `max(4em, ${Math.max(...options.map((option) => words(option).length))}ch)`;  // or the slider jumps
         label.append(inputs[0], said);
     } else if (kind === "list") {
         inputs.push(control("select"));

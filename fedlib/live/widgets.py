@@ -151,7 +151,7 @@ class Picture(anywidget.AnyWidget):
     """
 
     _esm = (
-        CONTROLS
+        code("controls")
         + """
     export default { render({ model, el }) {
         const img = document.createElement("img"), words = document.createElement("em");

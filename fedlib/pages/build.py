@@ -14,8 +14,13 @@ import nbformat
 from ..files import ROOT, from_git
 from ..live.training import Training
 from ..trainings.environment import git
-from ..trainings.settings import NOTEBOOKS
-from . import pieces, report_table, source, thumbnails
+from ..trainings.settings import FIGURES, NOTEBOOKS, read_result
+from . import lessons, pieces, report_table, source, thumbnails
+
+FOLDERS = {"docs/site/lessons": "teaching.md", "notebooks/solutions": "solutions.md"}
+"""A folder of the repository -> the page of the site that lists what is in it."""
+
+RESULTS = {path.parent.name: path for path in sorted(FIGURES.glob("[0-9]*/result.json"))}
 
 NEEDED = "sphinx", "myst_nb", "sphinx_book_theme", "mathjax"  # the extra `site`
 
@@ -23,8 +28,9 @@ NEEDED = "sphinx", "myst_nb", "sphinx_book_theme", "mathjax"  # the extra `site`
 def lay_out(folder: Path) -> None:
     """The pages that Sphinx reads: the site's own, docs, notebooks; their figures, and what pages show of them."""
     shutil.copytree(ROOT / "docs/site", folder, dirs_exist_ok=True)
-    for path in [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/site").rglob("*.md")]:
-        (folder / place(path)).write_text(relinked(path.read_text(encoding="utf-8"), path), encoding="utf-8")
+    for name, text in pages().items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
     for path in published():
         made = source.page(nbformat.read(path, 4), path.stem if path.parent.name == "notebooks" else "")
         for cell in made.cells:
@@ -33,9 +39,24 @@ def lay_out(folder: Path) -> None:
         (folder / place(path)).parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(made, folder / place(path))
     copy_pictures(folder)
-    for path in (ROOT / "figures").glob("*/result.json"):
+    for path in RESULTS.values():
         (copy := folder / "_stored" / path.relative_to(ROOT)).parent.mkdir(parents=True)
         shutil.copy(path, copy)
+
+
+def pages() -> dict[Path, str]:
+    """Place on the site -> Markdown: docs, the site's own pages, lessons, and the report of each notebook."""
+    docs = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs/site").glob("*.md")]
+    made = {place(path): relinked(path.read_text(encoding="utf-8"), path) for path in docs}
+    made[Path("teaching.md")] += lessons.table()
+    for plan in lessons.PLANS:
+        made[place(plan)] = relinked(lessons.page(plan), lessons.notebook_of(plan), plan)
+    for name in RESULTS:
+        title, include = source.title(NOTEBOOKS / f"{name}.ipynb"), source.piece(f"report_{name}", "../")
+        links = f"[The notebook](../notebooks/{name}.ipynb) has the figures; claims that nobody ran are in "
+        links += "[the whole report](../verdicts.md)."
+        made[Path(f"report/{name}.md")] = f"# Report on {title}\n\n{links}\n\n{include}\n"
+    return made
 
 
 def lay_out_pieces(folder: Path) -> None:
@@ -55,6 +76,7 @@ def written() -> dict[str, str]:
         "training": pieces.fragment("training", Training._esm),
         "training_05": pieces.fragment("training_05", Training._esm, {"problem": "Poisson"}),
         "report": report_table.html(),
+        **{f"report_{name}": report_table.of_notebook(read_result(path)) for name, path in RESULTS.items()},
     }
 
 
@@ -68,20 +90,23 @@ def published() -> list[Path]:
 def place(path: Path) -> Path | None:
     """Where a file or folder of the repository stands on the site, if it does."""
     name = path.resolve().relative_to(ROOT).as_posix()
-    if name in ("docs/site/lessons", "notebooks/solutions"):
-        return Path(f"{path.name}.md")
+    if name in FOLDERS:
+        return Path(FOLDERS[name])
+    if report := re.fullmatch(r"figures/(\w+)/README\.md", name):
+        return Path(f"report/{report[1]}.md")
     if re.fullmatch(r"docs/.*\.md", name):
         return Path(name.removeprefix("docs/").removeprefix("site/"))
     return Path(name) if re.fullmatch(r"notebooks/.*\.ipynb|figures/.*\.png", name) else None
 
 
-def relinked(text: str, path: Path) -> str:
-    """Markdown of a file for that file's place on the site: links lead there, too; of those to what is not on the site
-    only the words stay. What leads nowhere in the repository (a formula may look like a link) stays as it is."""
+def relinked(text: str, path: Path, page: Path | None = None) -> str:
+    """Markdown of a file for that file's place on the site, or another's: links lead there, too; of those to what is
+    not on the site only the words stay. What leads nowhere in the repository (a formula may look like a link) stays as
+    it is."""
 
     def moved(link: str) -> str | None:
         target = place(path.parent / link)
-        return target and Path(os.path.relpath(target, place(path).parent)).as_posix()
+        return target and Path(os.path.relpath(target, place(page or path).parent)).as_posix()
 
     def words(match: re.Match) -> str:
         if not (path.parent / match[2]).exists():
@@ -109,7 +134,7 @@ def main(out: Path) -> int:
     """Build into a new folder and put it in the place of the old one when all went well; the exit status."""
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         sys.exit(f"{', '.join(missing)} not installed here; `make site` makes an environment with it")
-    if not [*(ROOT / "figures").glob("*/result.json")]:
+    if not RESULTS:
         sys.exit(f"figures has no pictures; if they were deleted, {from_git(ROOT / 'figures')} brings them back")
     with tempfile.TemporaryDirectory() as scratch:
         work = Path(scratch)

@@ -1,7 +1,7 @@
 """The report as a page: a chart of the verdicts, and tables of printed numbers and claims that a reader sorts."""
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 from textwrap import shorten
 
@@ -9,13 +9,15 @@ import numpy as np
 import pandas
 from matplotlib.figure import Figure
 
+from ..notebook.claims import find
 from ..notebook.claims import summary as summary_of_claims
 from ..notebook.pages import png
 from ..notebook.report import facts, table_of_claims, table_of_numbers
 from ..notebook.style import COLORS, panels
-from ..notebook.verdicts import CONSISTENT, ENOUGH, Judged, counted, summary
+from ..notebook.verdicts import CONSISTENT, ENOUGH, Judged, counted, rows_of, summary
 
 SHORT = 40  # characters of a cell before the rest folds out
+LONG = "remark", "numbers"  # columns whose cells fold
 
 
 def html() -> str:
@@ -26,17 +28,23 @@ def html() -> str:
     alt = "printed numbers as multiples of ours, with the interval where one more run of ours lies"
     numbers, judged = table_of_numbers(rows), table_of_claims(claims)
     stored = " ".join(f'<a href="figures/{name}/result.json">{name.split("_")[0]}</a>' for name in dict(rows))
-    for table, column in ((numbers, "remark"), (judged, "numbers")):
-        table[column] = table[column].map(folded)
     numbers["notebook"] = [f'<a href="notebooks/{name}.html">{name.split("_")[0]}</a>' for name in numbers.notebook]
     return (
         "".join(f"<p>{escape(text)}</p>\n" for text in words)
         + f'<img style="max-width: 100%" alt="{alt}" src="data:image/png;base64,{picture}">\n'
-        + as_table("Printed numbers", numbers.drop(columns="sort"))
+        + as_table("Printed numbers", numbers)
         + f"<p>What is stored of the runs, as JSON, by notebook: {stored}</p>\n"
         + "<h2>Claims, and our targets</h2>\n"
-        + as_table("Claims", judged.drop(columns="sort"))
+        + as_table("Claims", judged)
     )
+
+
+def of_notebook(result: Mapping) -> str:
+    """A notebook's printed numbers beside ours, and its claims."""
+    numbers = table_of_numbers((result["notebook"], row) for row in rows_of(result)).drop(columns="notebook")
+    claims = table_of_claims((find(id), verdict) for id, verdict in result["claims"].items())
+    tables = {"Printed numbers": numbers, "Claims, and our targets": claims}
+    return "".join(as_table(caption, table) for caption, table in tables.items() if len(table))
 
 
 def folded(text: str) -> str:
@@ -77,6 +85,8 @@ def as_table(caption: str, table: pandas.DataFrame) -> str:
     """A table with a button at the head of each column, which sort.js listens to, and a field that filters rows; a
     cell that is a link or folds out stays so. On a narrow screen a row is a card, whose lines have their column's name.
     """
+    table = table.drop(columns="sort", errors="ignore")
+    table = table.assign(**{name: table[name].map(folded) for name in {*LONG} & {*table}})
     head = "".join(f'<th scope="col"><button type="button">{escape(name)}</button></th>' for name in table)
     body = "\n".join(
         "<tr>"

@@ -9,7 +9,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from ..notebook import pages
-from ..trainings.settings import FIGURES
+from ..trainings.settings import FIGURES, cells_of
 from .pieces import notebooks
 
 MOVES = re.compile(r"live\.(show|asked|rounds)\(|(?<!\.)explorer\(|panel\.parameters\(|Training\(|Button\(")
@@ -51,8 +51,19 @@ def page(notebook: NotebookNode, name: str, figures: Path = FIGURES) -> Notebook
     for cell in made.cells:
         if cell.cell_type == "markdown":  # a heading's anchor has capitals in JupyterLab only
             cell.source = re.sub(r"\]\([\w.]*#[\w-]+\)", lambda link: link[0].lower(), cell.source)
+            cell.source = re.sub(r"(</summary>)(?=.)|(?<=.)(</details>)", around, cell.source)
     made.metadata.pop("widgets", None)
     return made
+
+
+def around(tag: re.Match) -> str:
+    """Empty lines, without which Sphinx leaves formulas and code of a fold-out as they are typed."""
+    return f"{tag[1]}\n\n" if tag[1] else f"\n\n{tag[2]}"
+
+
+def title(notebook: Path) -> str:
+    """ "05 · Can two laboratories solve one equation together?" """
+    return "".join(cells_of(notebook)[0]["source"]).splitlines()[0].removeprefix("# ")
 
 
 def moving(notebook: str, source: str) -> str:

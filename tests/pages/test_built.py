@@ -55,10 +55,20 @@ def test_every_notebook_is_there_without_dead_widgets_and_with_alt_texts():
 def test_the_sidebar_is_short_and_the_first_page_says_how_to_run_the_notebooks():
     text = (SITE / "index.html").read_text()
     assert len(re.findall(r'<li class="toctree-l1', text)) <= 6
-    assert "press Shift+Enter three times, and move the slider" in text and 'href="running.html"' in text
+    assert 'href="notebooks/00_start.html"' in text and 'href="running.html"' in text
     reference = (SITE / "reference.html").read_text()
     for name in ("judging", "running", "machines", "speed", "own_data", "sums", "notation"):
         assert f'href="{name}.html"' in reference
+
+
+@chromium.needed
+def test_no_page_scrolls_sideways_on_a_phone_and_nothing_lies_on_what_moves(browser):
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    for path in pages():
+        page.goto(path.resolve().as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") == 390, path
+        assert not page.locator("#pst-back-to-top").count(), path
+    page.close()
 
 
 @chromium.needed

@@ -13,6 +13,7 @@ from fedlib.files import ROOT
 from fedlib.live.training import Training
 from fedlib.notebook.run import Run
 from fedlib.numerics.metrics import percent
+from fedlib.pages import lessons
 from fedlib.papers.beyond.leak import study as leak
 from fedlib.papers.beyond.one_round import problem as one_round
 from fedlib.papers.beyond.one_round import study as one_round_study
@@ -28,12 +29,13 @@ from fedlib.papers.fedsciml.functions import study as functions
 from fedlib.papers.fedsciml.reaction import claims as reaction_claims
 from fedlib.papers.fedsciml.reaction import problem as reaction
 from fedlib.papers.fedsciml.reaction import study as reaction_study
-from fedlib.trainings.settings import committed
+from fedlib.papers.studies import STUDIES
+from fedlib.trainings.settings import NOTEBOOKS, cells_of, committed
 from fedlib.trainings.store import stored
 
 from .node import evaluate
 
-LESSONS = sorted((ROOT / "docs/site/lessons").glob("*.md"))
+LESSONS = lessons.PLANS
 
 RUN = """
     return given.map(({ rounds, ...controls }) => {
@@ -313,10 +315,29 @@ def test_a_lesson_says_what_the_committed_run_says(lesson):
         assert_rounded(numbers, [np.mean(values) for values in means[run] if values is not None], run)
 
 
-def test_the_site_lists_every_lesson():
-    """Else its build, which takes a stage of its own, ends with a warning."""
-    listed = re.findall(r"^lessons/(\w+)$", (ROOT / "docs/site/lessons.md").read_text(), re.MULTILINE)
-    assert sorted(listed) == [path.stem for path in LESSONS]
+@pytest.mark.parametrize("path", LESSONS, ids=lambda p: p.stem)
+def test_a_lessons_page_is_its_plan_with_the_piece_and_the_exercises_of_its_notebook(path):
+    page, notebook = lessons.page(path), lessons.notebook_of(path)
+    assert page.count(f"explorer_{notebook.stem}.html") == 1 and "What one sees" in page.split("## Questions")[0]
+    headings = "".join("".join(cell["source"]) + "\n" for cell in cells_of(notebook) if cell["cell_type"] == "markdown")
+    anchors = {lessons.anchor(heading) for heading in re.findall(r"^## (.+)$", headings, re.MULTILINE)}
+    named = re.findall(rf"\]\({notebook.name}#([^)]+)\)", page)
+    assert named and {*named} <= anchors
+    asked = {int(n) for n in re.findall(r"^(\d)\. ", page.split("## Exercises")[1], re.MULTILINE)}
+    assert asked == {*range(1, len(asked) + 1)} and len(asked) >= 3
+    assert ("make lab" in page.splitlines()[2]) == ("live.show()" in notebook.read_text())
+
+
+def test_a_lesson_names_sections_of_its_notebook(tmp_path):
+    plan = tmp_path / "05.md"
+    plan.write_text("# Lesson\n\n*Before:* lesson 04.\n\n## Questions\n\n1. *Sections 4 and B12.* Why?\n")
+    with pytest.raises(ValueError, match=r"05\.md names section B12; 05_pinn_forward\.ipynb has 1, 2, "):
+        lessons.page(plan)
+
+
+def test_every_lesson_is_listed_with_what_must_be_known():
+    rows = re.findall(r"^\| \[(\w+)\]\(lessons/\1.md\) \| .+\? \| \w.+\. \|$", lessons.table(), re.MULTILINE)
+    assert rows == [path.stem for path in LESSONS] == [name.split("_")[0] for name in STUDIES]
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda p: p.stem)
@@ -331,7 +352,8 @@ def test_numbers_in_the_text_stand_in_the_tables(path):
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda p: p.stem)
 def test_exercises_have_solutions(path):
-    notebook = re.search(r"notebooks/solutions/(\w+)\.ipynb", path.read_text())[1]
-    text = (ROOT / "notebooks/solutions" / f"{notebook}.ipynb").read_text()
-    for number in re.findall(r"(\d) \(", path.read_text().split("## Questions")[0]):
+    text = (NOTEBOOKS / "solutions" / lessons.notebook_of(path).name).read_text()
+    named = re.findall(r"[Ee]xercise (\d)(?: or (\d))?", path.read_text())
+    assert named
+    for number in filter(None, {*sum(named, ())}):
         assert f'"## {number} ' in text, number

@@ -2,6 +2,7 @@
 
 import re
 from html import escape
+from pathlib import Path
 
 import nbformat
 import pandas
@@ -14,7 +15,8 @@ from fedlib.notebook.claims import known_claims
 from fedlib.notebook.report import facts
 from fedlib.pages import build, report_table, source
 from fedlib.pages.pieces import explorer, notebooks
-from fedlib.trainings.settings import FIGURES, NOTEBOOKS
+from fedlib.papers.studies import STUDIES
+from fedlib.trainings.settings import FIGURES, NOTEBOOKS, read_result
 
 ALL = sorted(NOTEBOOKS.glob("*.ipynb"))
 
@@ -79,9 +81,8 @@ def test_every_notebook_becomes_a_page(path):
     notebook = nbformat.read(path, 4)
     cells = source.page(notebook, path.stem).cells
     words = [cell.source for cell in cells if cell.cell_type == "markdown"]
-    assert {cell.source.lower() for cell in notebook.cells if cell.cell_type == "markdown"} <= {
-        w.lower() for w in words
-    }
+    plain = lambda text: "".join(text.lower().split())  # noqa: E731
+    assert {plain(c.source) for c in notebook.cells if c.cell_type == "markdown"} <= {plain(word) for word in words}
     assert not [word for word in words if re.search(r"\]\(#[^)]*[A-Z]", word)], "anchors of a site are small letters"
     assert sum(len(c.get("outputs", [])) for c in cells) == sum(len(c.get("outputs", [])) for c in notebook.cells)
     pictures = re.findall(r"\.\./figures/([^)\"]+)", "\n".join(words))
@@ -106,6 +107,26 @@ def test_the_report_has_every_claim_and_number_in_words_and_escapes_them():
     assert {claim.id.split("/")[0] for claim, _ in claims} >= known_claims().keys()
     assert not [text for text in words if escape(text) not in html]
     assert html.count("<table>") == 2 and "|s| < 1" not in html and "fedsciml." not in html
+
+
+def test_the_report_of_each_notebook_has_its_numbers_and_claims_and_its_page_leads_there():
+    rows, claims, _ = facts()
+    pages = build.pages()
+    htmls = {name: report_table.of_notebook(read_result(path)) for name, path in build.RESULTS.items()}
+    assert {*htmls} == {*STUDIES}
+    for name, html in htmls.items():
+        assert f"_pieces/report_{name}.html" in pages[Path(f"report/{name}.md")]
+        assert all(escape(row.number.words) in html for notebook, row in rows if notebook == name)
+        assert html.count("<th ") == html.count("<tbody>") * 4 + html.count("<caption>Printed") and ">sort<" not in html
+        words = (NOTEBOOKS / f"{name}.ipynb").read_text()
+        assert f"](../figures/{name}/README.md)" in words, "which is its report on the site"
+    ran = [claim for claim, verdict in claims if verdict["holds"] is not None]
+    assert len(ran) > 90 and all(any(escape(claim.text) in html for html in htmls.values()) for claim in ran)
+
+
+def test_formulas_in_a_fold_out_are_set(figures):
+    (cell,) = made(figures, new_markdown_cell("1. Why?\n<details><summary>What one sees</summary>$x^2$.</details>"))
+    assert cell.source == "1. Why?\n<details><summary>What one sees</summary>\n\n$x^2$.\n\n</details>"
 
 
 def test_a_long_cell_folds_out_and_loses_nothing():
@@ -140,7 +161,7 @@ def test_links_of_a_page_lead_to_its_place_on_the_site():
     def relinked(name: str) -> str:
         return build.relinked((ROOT / name).read_text(), ROOT / name)
 
-    lesson = relinked("docs/site/lessons/05.md")
+    lesson = build.pages()[Path("lessons/05.md")]
     assert "](../notebooks/05_pinn_forward.ipynb)" in lesson and '<img src="../figures/05_pinn_forward/' in lesson
     data = relinked("docs/own_data.md")
     assert "[machines.md](machines.md)" in data and "](../" not in data
