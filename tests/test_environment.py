@@ -1,10 +1,12 @@
 """environment.yml, as conda hands it to pip, in an environment that has nothing: it resolves, and runs a notebook.
 
-conda itself is asked by .github/workflows/test.yml.
+conda itself is asked by .github/workflows/test.yml. And the lock on systems that are not here: every package has a
+build for them.
 """
 
 import os
 import subprocess
+import sys
 import venv
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,3 +57,24 @@ def test_it_runs_a_notebook(environment):
     done = subprocess.run(command, cwd=folder, env=os.environ | {"PYTHONPATH": ""}, capture_output=True, text=True)
     assert not done.returncode, done.stdout + done.stderr
     assert (folder / f"figures/{NOTEBOOK}/result.json").exists()
+
+
+UV = Path(sys.executable).parent / "uv"
+
+
+@pytest.mark.skipif(not UV.exists(), reason="uv is not here, which resolves for other systems")
+@pytest.mark.parametrize("python", ["3.11", "3.13"])
+@pytest.mark.parametrize(
+    "system",
+    ["x86_64-pc-windows-msvc", "aarch64-apple-darwin", "aarch64-unknown-linux-gnu", "x86_64-unknown-linux-gnu"],
+)
+def test_every_package_of_the_lock_has_a_build_for(system, python):
+    """macOS from 14 on, with Apple silicon: torch has no other builds."""
+    command = [UV, "pip", "compile", "-q", "--only-binary", ":all:", "--extra", "dev", "-c", "requirements.lock"]
+    command += ["--python-platform", system, "--python-version", python, "pyproject.toml"]
+    variables = os.environ | {"MACOSX_DEPLOYMENT_TARGET": "14.0"}
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True)
+    if "error sending request" in done.stderr:
+        pytest.skip("no index of packages can be reached")
+    assert not done.returncode, done.stderr
+    assert "torch==2.13.0" in done.stdout

@@ -10,6 +10,7 @@ from fnmatch import fnmatch
 from importlib.metadata import packages_distributions, requires
 from itertools import product
 
+import psutil
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -17,7 +18,9 @@ from packaging.specifiers import SpecifierSet
 
 from fedlib.files import ROOT
 from fedlib.notebook.batch import kernel_environment
+from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.trainings.environment import git
+from fedlib.trainings.store import stored
 from tools.archive import digest, write_archive
 
 
@@ -182,15 +185,30 @@ def test_every_file_has_a_licence_and_every_licence_its_text():
     assert (ROOT / "LICENSE").read_text() == (ROOT / "LICENSES/MIT.txt").read_text()
 
 
-TRACKED = [*filter(None, git("ls-files", "-z", "figures").split("\0"))]
+TRACKED = [*filter(None, git("ls-files", "-z").split("\0"))]
+NO_NAME = re.compile(r'[<>:"|?*\\]|[. ](/|$)|(^|/)(con|prn|aux|nul|com\d|lpt\d)(\.|/|$)', re.IGNORECASE)
 
 
-@pytest.mark.skipif(not TRACKED, reason="no clone: git knows no figures")
+@pytest.mark.skipif(not TRACKED, reason="no clone: git knows no file")
+def test_names_of_files_are_names_on_every_system():
+    """Windows and macOS take a.py and A.py for one file, Windows 260 letters with the folder of the clone."""
+    assert len({name.casefold() for name in TRACKED}) == len(TRACKED)
+    assert not [name for name in TRACKED if NO_NAME.search(name) or len(name) > 120]
+
+
+def test_no_file_stays_open_once_it_was_read():
+    """Windows replaces no file that somebody has open, not even oneself."""
+    stored(forward, "poisson")
+    assert not [file.path for file in psutil.Process().open_files() if file.path.endswith(".nc")]
+
+
+@pytest.mark.skipif(not TRACKED, reason="no clone: git knows no file")
 def test_what_git_holds_of_figures_stays_small():
     """Whatever is replaced stays in git's history: who passes this stores less, or takes old figures away."""
-    sizes = {name: (ROOT / name).stat().st_size / 1e6 for name in TRACKED if (ROOT / name).exists()}
+    figures = [ROOT / name for name in TRACKED if name.startswith("figures/") and (ROOT / name).exists()]
+    sizes = {path: path.stat().st_size / 1e6 for path in figures}
     assert sum(sizes.values()) < 100, "MB in figures/"
-    assert not {name: size for name, size in sizes.items() if size > 6}, "MB in one file"
+    assert not {path.name: size for path, size in sizes.items() if size > 6}, "MB in one file"
 
 
 def test_an_archive_of_trainings_is_the_same_whoever_makes_it_and_holds_what_was_put_in(tmp_path):
