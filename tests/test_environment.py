@@ -33,7 +33,7 @@ def environment(tmp_path_factory) -> Iterator[tuple[Path, Path]]:
     (folder / "requirements.txt").write_text("\n".join(pip), encoding="utf-8")
     venv.create(folder / "env", with_pip=True)
     python = folder / "env/bin/python"
-    install = [python, "-m", "pip", "install", "-q", "-r", "requirements.txt"]
+    install = [python, "-m", "pip", "install", "-q", "--no-compile", "-r", "requirements.txt"]
     done = subprocess.run(install, cwd=folder, env=os.environ | {"PYTHONPATH": ""}, capture_output=True, text=True)
     if "No matching distribution found for jupyterlab" in done.stderr:
         pytest.skip("no index of packages can be reached")
