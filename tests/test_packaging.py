@@ -226,10 +226,3 @@ def test_an_archive_of_trainings_is_the_same_whoever_makes_it_and_holds_what_was
     (tmp_path / "there/CITATION.cff").write_bytes(b"another one")
     write_archive(tmp_path / "there.tar", names, tmp_path / "there")
     assert digest(tmp_path / "there.tar") != sums[0]
-
-
-def test_the_map_names_modules_that_exist():
-    for line in (ROOT / "CONTRIBUTING.md").read_text().splitlines():
-        if room := re.match(r"\| `(fedlib[/\w]*)` \|(.*)", line):
-            for name in re.findall(r"`(\w+)`", room[2]):
-                assert (ROOT / room[1] / f"{name}.py").exists(), f"{room[1]}/{name}.py"
