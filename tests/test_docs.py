@@ -182,6 +182,23 @@ def test_the_page_of_figures_has_a_picture_and_a_sentence_of_each_notebook():
         assert (FIGURES / folder / picture).exists() and 5 < len(words.split()) < 40
 
 
+PAPERS = sorted((ROOT / "fedlib/papers").glob("*/README.md"))
+PARTS = "Where it comes from", "What the paper does not say, errata, and how we read it"
+
+
+@pytest.mark.parametrize("page", PAPERS, ids=lambda path: path.parent.name)
+def test_a_papers_page_has_what_it_says_and_ours_panel_by_panel_errata_and_where_it_comes_from(page):
+    text = page.read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+        assert link.startswith("https://") or (page.parent / link).exists(), link
+    if page.parent.name != "beyond":  # which is no paper
+        assert [part for part in re.findall(r"^## (.+)", text, re.MULTILINE) if part in PARTS] == [*PARTS]
+        notebooks = {name.split("_")[0] for name, s in STUDIES.items() if f".{page.parent.name}." in s.__name__}
+        told = dict(re.findall(r"^Notebook (\d\db?)\b.*\n\n\| (.*) \|$", text, re.MULTILINE))
+        assert {*told} == notebooks and len(told) > 1
+        assert all({"ours", "mended"} & {*re.split(r"[ |,]+", header)} for header in told.values())
+
+
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 MAP = CONTRIBUTING.split("## Map\n")[1].split("\n\n**")[0]
 FOLDERS = re.findall(r"^\| `([\w/]+)` \| ([\d ]*?) ?\|(.*)", MAP, re.MULTILINE)
