@@ -46,6 +46,7 @@ setup: .venv/ready  ## create .venv with the pinned requirements
 # index; where that cannot be reached, pip takes torch from what it knows: it reads the mirrors and folders of wheels of
 # pip's configuration, which uv does not, and falls back to PyPI (on Linux the CUDA build).
 .venv/ready: requirements.lock pyproject.toml
+	@[ ! -L .venv ] || { echo ".venv leads to $$(readlink .venv): run make setup there, or remove the link" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
 	  { echo "Python 3.11 to 3.13 is needed, $$($(PYTHON) --version) found; try make PYTHON=python3.12 ..." >&2; exit 1; }
 	@echo "Setting up .venv: some minutes, about 2.5 GB (more with CUDA); what it prints is in .venv.log"

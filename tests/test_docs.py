@@ -15,6 +15,7 @@ from fedlib.__main__ import main
 from fedlib.federated import sums
 from fedlib.federated.sweep import errors, sweep
 from fedlib.files import ROOT
+from fedlib.machines.model import read_model
 from fedlib.notebook import verdicts
 from fedlib.notebook.claims import summary as summary_of_claims
 from fedlib.notebook.pictures import curves
@@ -73,10 +74,10 @@ def test_the_example_for_ones_own_data_runs_and_federation_helps(tmp_path, monke
     np.testing.assert_allclose([float(x) for x in re.findall(r"[\d.]+", model)], predicted[:, 2], rtol=1e-3)
 
 
-def test_the_example_of_sums_runs_in_thirty_lines_and_warns_first(capsys):
+def test_the_example_of_sums_runs_in_thirty_lines_and_warns_first(tmp_path, monkeypatch, capsys):
     page = (ROOT / "docs/sums.md").read_text()
     assert "A sum is no secret" in page.split("\n\n")[1].split(". ")[1], "in the second sentence"
-    code, own, broken, private = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    code, use, own, broken, private = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len([line for line in code.splitlines() if line]) <= 30
     names = {}
     exec(compile(code, "docs/sums.md", "exec"), names)
@@ -88,6 +89,12 @@ def test_the_example_of_sums_runs_in_thirty_lines_and_warns_first(capsys):
     A = torch.cat([rows[0], torch.ones_like(rows[1])], 1)
     together = torch.linalg.lstsq(A, rows[1]).solution[:, 0]
     torch.testing.assert_close(names["solution"].step, together, rtol=1e-5, atol=0)  # a ridge of GCV
+    monkeypatch.chdir(tmp_path)
+    exec(compile(use, "docs/sums.md", "exec"), names)
+    in_python, of_the_file = (float(number) for number in re.findall(r"\d+\.\d+(?=\])", capsys.readouterr().out))
+    assert in_python == pytest.approx(3e6 * np.exp(-5200 / 330) * 2, rel=0.01)
+    assert of_the_file == pytest.approx(in_python, rel=1e-4), "printed with four digits"
+    assert not read_model("rate.pt2").unusual(np.array([[1e9, 0.0]])), "nobody said what is usual"
     exec(compile(own, "docs/sums.md", "exec"), names)
     numbers = re.findall(r"\d\.\d\d", capsys.readouterr().out)
     assert "It prints {}, {} and {}, where 0.20 was put in".format(*numbers) in page
@@ -159,7 +166,7 @@ def test_one_sentence_says_how_to_begin():
     assert "press Shift+Enter three times, and move the slider" in README and "press Shift+Enter once" in README
     first = nbformat.read(NOTEBOOKS / "05_pinn_forward.ipynb", 4).cells[:3]
     assert [cell.cell_type for cell in first] == ["markdown", "markdown", "code"]
-    assert "## 1 Try it" in first[1].source and "explorer()" in first[2].source
+    assert "## 1 Try it" in first[1].source and "explorer(" in first[2].source
 
 
 def test_every_notebook_is_named():

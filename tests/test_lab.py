@@ -81,10 +81,10 @@ explore(draw, "a line", a=slider(range(6), 1))
 
 PIECES = """
 from IPython.display import display
+from fedlib.live import explorer
 from fedlib.live.training import Training
 from fedlib.pages import pieces
-from fedlib.papers.fedsciml.operators import live
-display(Training(), live.explorer())
+display(Training(), explorer("07_operator_learning"))
 """
 CANVAS = "[...document.querySelectorAll('.jp-OutputArea-output canvas')].map(canvas => canvas.toDataURL())"
 

@@ -20,7 +20,7 @@ from torch.func import functional_call, jacrev, vmap
 from ..files import Unreadable, packed, unpacked, write_atomically
 from ..streams import torch_stream
 from .experiment import Data, Experiment
-from .stack import as_dict, home_columns
+from .stack import as_dict, home_columns, parameter_count
 
 CHUNK = 256  # points whose derivatives are computed at once
 ROUNDING = 1e-10  # share of r^T r that rounding moves at most: residuals are differences of larger terms
@@ -106,7 +106,10 @@ def check_linear(experiment: Experiment, points: Mapping[str, Tensor], theta: Te
 
 
 def predicting(experiment: Experiment, theta: Tensor) -> Callable:
-    """The experiment's network with the parameters theta [P], all in its dtype."""
+    """The experiment's network with the parameters theta [P], all in its dtype. ValueError: other than P numbers."""
+    if len(theta) != parameter_count(experiment.net):
+        names = ", ".join(name for name, _ in experiment.net.named_parameters())
+        raise ValueError(f"{len(theta)} numbers; {experiment.name} has {parameter_count(experiment.net)}, of {names}")
     fixed = {name: value.to(theta.dtype) for name, value in experiment.net.named_buffers()}
     return lambda *inputs: functional_call(experiment.net, as_dict(experiment.net, theta) | fixed, inputs)
 
@@ -272,7 +275,10 @@ def read(path: Path | str, columns: int) -> Sums:
         matrix, n, root, noise = (unpacked(Path(path).read_bytes())[name] for name in Sums._fields)
         lengths = range(columns + 2) if root else [columns + 1]
         if matrix.dtype != np.float64 or matrix.shape not in [(rows, columns + 1) for rows in lengths]:
-            raise ValueError(f"a matrix of {matrix.dtype} {[*matrix.shape]}, where J has {columns} columns")
+            raise ValueError(
+                f"a matrix of {matrix.dtype} {[*matrix.shape]}, where {columns} parameters were agreed on; those that "
+                "are a laboratory's own do not count"
+            )
         if not (np.isfinite(matrix).all() and np.isfinite(noise) and noise >= 0):
             raise ValueError("numbers that are not finite")
         if type(root) is not bool or (root and noise) or not (np.isnan(n) if noise else 0 <= n < np.inf):

@@ -165,9 +165,10 @@ def check(messages: Sequence[Sums]) -> None:
         raise ValueError(f"messages of {widths} parameters; expected those of one model")
     for k, message in enumerate(messages):
         if message.noise or not message.root:
-            raise ValueError(f"message {k} is {'noisy' if message.noise else 'sums'}; expected roots, as of statistics")
+            what = "noisy" if message.noise else "sums"
+            raise ValueError(f"the message of lab {k + 1} is {what}; expected roots, as of statistics")
         if message.n <= message.matrix.shape[1] - 1:
             raise ValueError(
-                f"client {k} has {message.n:g} rows for {message.matrix.shape[1] - 1} parameters: it fits itself, and "
+                f"lab {k + 1} has {message.n:g} rows for {message.matrix.shape[1] - 1} parameters: it fits itself, and "
                 "nothing tells its noise; take fewer functions, or leave it out"
             )

@@ -6,8 +6,8 @@ const INK = "#222222", TRUE = "#808080", FAINT = "#d0d0d0", FONT = "13px system-
 
 export const linspace = (a, b, n) => Float64Array.from({ length: n }, (_, i) => a + ((b - a) * i) / (n - 1));
 
-// The bytes of what Python sent in base64.
-export const bytes = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)).buffer;
+// The bytes of an array, (dtype, base64), of modules.py.
+export const bytes = ([, base64]) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)).buffer;
 
 export function relativeError(values, truth) {
     let gap = 0, size = 0;

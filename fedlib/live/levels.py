@@ -1,10 +1,8 @@
 """A piece to explore: the curves that models give at a level, and beside them the error of all seeds against it."""
 
 import re
-from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import xarray
@@ -16,22 +14,13 @@ from ..federated.solved import owners, stored_solutions
 from ..notebook.pictures import in_legend
 from ..notebook.style import CLIENTS, COLORS
 from ..numerics.metrics import in_percent
-from .modules import Piece, module
+from .modules import Piece, array
 
 POINTS = 200  # of a curve, at most: what a screen shows, and some tens of kB
 LEAVE = 0.6  # of the truth's range: how far below and above it curves are drawn
 
 
-class Explorer(Piece):
-    """Sliders, curves, errors and a sentence, drawn where they are seen; ``explore`` makes it.
-
-    data: as of ``packed``.
-    """
-
-    _esm = module(Path(__file__).parent / "levels.js")
-
-
-def explore(curves: xarray.DataArray, errors: xarray.DataArray, start: Mapping[str, float] | None = None) -> Explorer:
+def explore(curves: xarray.DataArray, errors: xarray.DataArray, start: Mapping[str, float] | None = None) -> Piece:
     """A slider for each leading dimension of curves, the level first; curves at it, and errors against the level.
 
     Args:
@@ -51,7 +40,7 @@ def explore(curves: xarray.DataArray, errors: xarray.DataArray, start: Mapping[s
     names, start = list(curves.dims[:-2]), start or {}
     for words in complaints(curves, errors, names, start):
         raise ValueError(words)
-    return Explorer(data=packed(curves, errors, names, start))
+    return Piece("levels", packed(curves, errors, names, start))
 
 
 def complaints(
@@ -68,9 +57,9 @@ def complaints(
     for name in names:
         if not np.array_equal(curves[name], errors[name]):
             yield f"{name}: curves have {curves[name].values}, errors {errors[name].values}; select the same"
-    for array, name in product((curves, errors), (*names, "model")):
-        if len({*array[name].values}) < array.sizes[name]:
-            yield f"{name} = {array[name].values}: expected each once; leave out what is there twice"
+    for values, name in product((curves, errors), (*names, "model")):
+        if len({*values[name].values}) < values.sizes[name]:
+            yield f"{name} = {values[name].values}: expected each once; leave out what is there twice"
     if missing := {*curves.model.values} - {*errors.model.values}:
         yield f"errors lack the models {', '.join(sorted(missing))}, which have a curve"
     level = curves[names[0]].values
@@ -100,7 +89,7 @@ def complaints(
 
 
 def packed(curves: xarray.DataArray, errors: xarray.DataArray, names: list[str], start: Mapping[str, float]) -> dict:
-    """What levels.js takes: curves as int16 in base64, other arrays as float32, a sentence for each state.
+    """What levels.js takes: curves as int16, other arrays as float32, a sentence for each state.
 
     Models with a curve come first. A curve is zero + step * int16, and cut off where it is far outside of the limits.
     """
@@ -114,15 +103,15 @@ def packed(curves: xarray.DataArray, errors: xarray.DataArray, names: list[str],
     return {
         "controls": [control(curves[name].values.tolist(), name, start) for name in names],
         "models": [appearance(model, curves) for model in order],
-        "curves": in_base64(np.nan_to_num(np.rint((cut - zero) / step)), "<i2"),
+        "curves": array(np.nan_to_num(np.rint((cut - zero) / step)), "<i2"),
         "zero": zero,
         "step": step,
-        "errors": in_base64(errors.values, "<f4"),
+        "errors": array(errors.values, "<f4"),
         "measure": errors.attrs.get("ylabel", "error (%)"),
         "seeds": errors.sizes["seed"],
-        "x": in_base64(curves.x.values, "<f4"),
-        "truth": in_base64(truth, "<f4"),
-        **{name: in_base64(curves[name].values, "<f4") for name in ("half", "truth_half") if name in curves.coords},
+        "x": array(curves.x.values, "<f4"),
+        "truth": array(truth, "<f4"),
+        **{name: array(curves[name].values, "<f4") for name in ("half", "truth_half") if name in curves.coords},
         "owners": curves.owner.values.tolist() if "owner" in curves.coords else [],
         "limits": [low, high],
         "xlabel": curves.attrs["xlabel"],
@@ -168,11 +157,6 @@ def color(model: str, curves: xarray.DataArray) -> str | None:
     if client(model) >= 0:
         return CLIENTS[client(model) % len(CLIENTS)]
     return COLORS.get("isolated" if model == "alone" else model)
-
-
-def in_base64(values: np.ndarray, dtype: str) -> str:
-    """The bytes of an array, in order."""
-    return b64encode(np.ascontiguousarray(values, dtype).tobytes()).decode()
 
 
 def sentences(errors: xarray.DataArray, names: list[str]) -> list[str]:

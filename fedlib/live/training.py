@@ -1,7 +1,5 @@
 """A federation that trains in the page itself, without a kernel and without torch."""
 
-from pathlib import Path
-
 import anywidget
 import traitlets
 
@@ -11,7 +9,7 @@ from .modules import module
 class Training(anywidget.AnyWidget):
     """FedAvg with Adam on notebook 04's function, in JavaScript. playing: it trains as soon as it is seen."""
 
-    _esm = module(Path(__file__).parent / "training.js")
+    _esm = module("training")
     playing = traitlets.Bool().tag(sync=True)
 
     def __repr__(self) -> str:

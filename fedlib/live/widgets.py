@@ -12,7 +12,7 @@ import ipywidgets
 import traitlets
 from matplotlib.figure import Figure
 
-from .modules import CONTROLS
+from .modules import code
 from .redraw import painter
 
 PAUSE = 0.01  # s from a move to its picture
@@ -29,7 +29,7 @@ class Control(anywidget.AnyWidget):
     """
 
     _esm = (
-        CONTROLS
+        code("controls")
         + """
     export default { render({ model, el }) {
         const style = Object.assign(document.createElement("style"), { textContent: CONTROLS });

@@ -152,14 +152,17 @@ class Model(NamedTuple):
 
 
 def write_model(
-    file: Path, net: nn.Module, row: Tensor, columns: Mapping[str, Mapping[str, str]], scale: Mapping[str, np.ndarray]
-) -> None:
-    """The network with one row [P] of a stack, its scale, columns and units."""
+    file: Path, net: nn.Module, row: Tensor, columns: Mapping[str, Mapping[str, str]],
+    scale: Mapping[str, np.ndarray] | None = None,
+) -> None:  # fmt: skip
+    """The network with one row [P] of a stack, its scale, columns and units; without a scale it takes and gives the
+    columns as they are, and nobody is told which rows are far from what it has seen."""
     net = with_parameters(deepcopy(net).to(row.dtype), row)
     for parameter in net.parameters():  # they are views of one row, of which torch.export warns
         parameter.data = parameter.data.clone()
     program, steps = program_of(net, columns, scale)
-    about = {"columns": columns, "scale": {name: of_name.tolist() for name, of_name in scale.items()}} | steps
+    told = scale or {name: np.array([[0.0], [np.inf]]).repeat(len(of_name), 1) for name, of_name in columns.items()}
+    about = {"columns": columns, "scale": {name: of_name.tolist() for name, of_name in told.items()}} | steps
     torch.export.save(program, content := io.BytesIO(), extra_files={ABOUT: json.dumps(about)})
     write_atomically(file, content.getvalue())
 
@@ -174,7 +177,8 @@ def program_of(
         ValueError: it does not take and give these columns, or torch.export cannot write it.
     """
     takes, gives = map(len, columns.values())
-    model = InUnits(net, scale or {"takes": np.ones((2, takes)), "gives": np.ones((2, gives))}).eval()
+    as_it_is = {name: np.array([[0.0], [1.0]]).repeat(n, 1) for name, n in (("takes", takes), ("gives", gives))}
+    model = InUnits(net, scale or as_it_is).eval()
     rows, any_number = torch.zeros(3, takes, dtype=torch.float64), {0: torch.export.Dim("rows")}
     try:
         shape = tuple(model.net(rows.to(next(net.parameters()).dtype)).shape)
@@ -197,9 +201,10 @@ def read_model(place: Path | str) -> Model:
     place = Path(place)
     files = [place] if place.is_file() else [*place.glob("model.pt2")] or sorted(place.glob("*.model.pt2"))
     if len(files) != 1:
-        names = ", ".join(file.name for file in files) or "none"
         raise ValueError(
-            f"{place} has {names}; expected one model.pt2, which federate leaves where COLUMNS are named, or one file"
+            f"{place} has a model of each site ({', '.join(file.name for file in files)}); name one of these files"
+            if files
+            else f"{place} has none; expected one model.pt2, which federate leaves where COLUMNS are named, or one file"
         )
     try:
         with zipfile.ZipFile(files[0]) as file:

@@ -37,6 +37,7 @@ from .scaling import Moments, agreed, far
 from .site import columns_sent
 
 POINTS = 10**8  # of a client, at most: more are in no memory
+FALLS = 0.05  # share by which a loss has to fall in a tenth of the rounds, so that one is told
 OUTWEIGHS = 100.0  # a site with so many times the points of all others is named
 
 
@@ -80,7 +81,7 @@ def federate(
         min_sites: with at least so many of them a round goes on without a site that fails, with renormalised weights;
             the site is asked again in the next one. None: any failure ends the training.
         warn: is told, before the first round, of a site whose columns are far from the others'; after the last round,
-            that nothing was learnt.
+            that nothing was learnt, or that more rounds would help.
 
     Raises:
         RuntimeError: a site failed; names round, site and why. ValueError: a site is refused, the checkpoint, or a
@@ -352,7 +353,7 @@ class Server:
             if "error" in answer and name not in self.lost:
                 self.warn(f"{name} failed when it was sent its models: {answer['error']}")
         answers = {name: answer for name, answer in answers.items() if "error" not in answer}
-        for sentence in self.nothing_learnt(answers) if self.progress.past else ():
+        for sentence in (*self.nothing_learnt(answers), *self.still_falling()) if self.progress.past else ():
             self.warn(sentence)
         return {name: errors_in(answer) for name, answer in answers.items()}
 
@@ -361,6 +362,18 @@ class Server:
         about = {"round": same(self.progress.state.round), "start": numbers(nan=True)}
         about |= {"misfit": numbers(low=0, nan=True)} if self.plan.columns else {}
         return about | (errors(answer, len(self.plan.clients[name])) if self.plan.test else {})
+
+    def still_falling(self) -> Iterator[str]:
+        """Where the last tenth of the rounds has a mean loss that is lower than that of the tenth before by FALLS."""
+        past = self.progress.past
+        tenth = max(1, len(past) // 10)
+        before, last = past[-2 * tenth : -tenth], past[-tenth:]
+        losses = [np.ma.masked_invalid([loss for loss, _ in rounds]).mean() for rounds in (before, last)]
+        if tenth >= 10 and (fall := 1 - losses[1] / losses[0]) > FALLS:
+            yield (
+                f"{self.plan.experiment.name}: the loss still falls, by {100 * fall:.0f} % over the last {tenth} "
+                "rounds; the same command with more --rounds goes on from here"
+            )
 
     def nothing_learnt(self, answers: Mapping[str, Mapping]) -> Iterator[str]:
         """As of ``checks.warn_if_nothing_learnt``; where columns have a scale, that the mean would do better."""

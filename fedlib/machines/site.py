@@ -73,11 +73,11 @@ class Site:
             return None
         stored = opened(self.file)
         if stored.get("identity") != dict(self.plan.identity):
-            raise ValueError(f"{self.file} is of another experiment or code; remove it to start anew")
+            raise ValueError(f"{self.file} is of another experiment or code; take another folder, or empty this one")
         if stored["points"] != self.points:
             raise ValueError(
-                f"{self.file} is of other points than those that {self.name} has now; take another folder, or remove "
-                "this one to start anew"
+                f"{self.file} is of other points than those that {self.name} has now; take another folder, or empty "
+                "this one"
             )
         return {r: Kept(*kept) for r, kept in stored["kept"].items()}
 

@@ -2,9 +2,10 @@
 
 import json
 import os
+from base64 import b64decode
 from collections.abc import Callable, Container, Mapping, Sequence
 from io import BytesIO
-from math import isfinite
+from math import isclose, isfinite
 from pathlib import Path
 from types import ModuleType
 
@@ -104,6 +105,20 @@ def beyond(picture: np.ndarray, other: np.ndarray) -> int:
     return max(np.max(other - maximum_filter(picture, near)), np.max(minimum_filter(picture, near) - other))
 
 
+def alike(old, new) -> bool:
+    """Whether a stored piece shows the same as a new one: floats to 1e-5, whole numbers of a step to one."""
+    if isinstance(new, dict):
+        return isinstance(old, dict) and [*old] == [*new] and all(alike(old[name], new[name]) for name in new)
+    if isinstance(new, (list, tuple)):
+        if len(new) == 2 and new[0] in ("<i2", "<f4"):  # an array, see ``live.modules.array``
+            before, after = (np.frombuffer(b64decode(text), new[0]).astype(float) for text in (old[1], new[1]))
+            return before.shape == after.shape and np.allclose(
+                before, after, 1e-5, 1 if new[0] == "<i2" else 1e-6, equal_nan=True
+            )
+        return isinstance(old, list) and len(old) == len(new) and all(map(alike, old, new))
+    return isclose(old, new, rel_tol=1e-5) if isinstance(new, float) and isinstance(old, float) else old == new
+
+
 class Run:
     """A notebook's run: stored trainings, pictures, measured numbers, and at its end ``result.json``.
 
@@ -157,6 +172,11 @@ class Run:
         self.options = {name: everything[name] for name in OPTIONS}
         if (changed := changed_of(values, self.study.PAPER)) != self.changed:
             self._take(changed)
+            for (
+                name
+            ) in self.figures:  # of the paper's settings: in a folder of other ones they would be taken for theirs
+                (self.folder / f"{name}.png").unlink(missing_ok=True)
+            self.figures = {}
         self.measured, self.claims = {}, {}
         check_writable(self.folder, "work in a copy of the project, or name a folder of your own: FEDLIB_OUTPUT=folder")
         if self.changed:
@@ -247,6 +267,16 @@ class Run:
         if not path.exists() or path.read_bytes() != image:
             write_atomically(path, image)
         return image
+
+    def explorer(self, piece) -> None:
+        """Store a piece of ``live.modules``, which the first section shows; with changed parameters, nothing."""
+        if self.changed:
+            return
+        new, stored = {"kind": piece.kind, "data": piece.data}, folder_of(self.notebook, {}) / "explorer.json"
+        text = stored.read_text(encoding="utf-8") if stored.exists() else ""
+        if not text or not alike(json.loads(text), json.loads(json.dumps(new))):
+            text = json.dumps(new, ensure_ascii=False, allow_nan=False) + "\n"
+        write_atomically(self.folder / "explorer.json", text)
 
     def measure(self, id: str, values: Sequence[float], why: str = "", bound: float | None = None) -> None:
         """Our value of a printed number, one per seed; NaN or infinity where a seed never gets there.

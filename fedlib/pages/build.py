@@ -50,7 +50,7 @@ def lay_out_pieces(folder: Path) -> None:
 
 def written() -> dict[str, str]:
     """Names and HTML of what pages include."""
-    return {f"explorer_{name}": pieces.explorer(name) for name in pieces.EXPLORERS} | {
+    return {f"explorer_{name}": pieces.explorer(name) for name in pieces.notebooks()} | {
         "gallery": thumbnails.gallery(),
         "training": pieces.fragment("training", Training._esm),
         "report": report_table.html(),

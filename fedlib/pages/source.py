@@ -10,9 +10,9 @@ from nbformat.v4 import new_markdown_cell
 
 from ..notebook import pages
 from ..trainings.settings import FIGURES
-from .pieces import EXPLORERS
+from .pieces import notebooks
 
-MOVES = re.compile(r"live\.(show|asked|rounds)\(|explorer\(|panel\.parameters\(|Training\(|Button\(")
+MOVES = re.compile(r"live\.(show|asked|rounds)\(|(?<!\.)explorer\(|panel\.parameters\(|Training\(|Button\(")
 """What cells call that only a kernel can move."""
 
 HERE = "*This moves in your browser, without a kernel; JupyterLab shows more at this place, and your own runs.*"
@@ -21,7 +21,7 @@ KEPT = "*The address of this page keeps what you choose: send it, and others see
 PIECES = [
     ("00_start", r"Training\(", "training", "*Here it moves without a kernel: press Play.*"),
     ("04_function_approximation", r"live\.show\(", "training", HERE),
-    *((name, r"live\.explorer\(", f"explorer_{name}", KEPT) for name in EXPLORERS),
+    *((name, r"\bexplorer\(\"", f"explorer_{name}", KEPT) for name in notebooks()),
 ]
 """A notebook, the cell that becomes a piece which moves without a kernel, the piece's name, and a line above it."""
 

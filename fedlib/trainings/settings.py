@@ -168,9 +168,23 @@ def folder_of(notebook: str, changes: Mapping, figures: Path = FIGURES) -> Path:
 
 
 def in_words(changes: Mapping, settings: Mapping) -> str:
-    """ "rounds 200 instead of 1000"."""
-    words = (f"{name} {_short(value)} instead of {_short(settings[name])}" for name, value in changes.items())
+    """ "rounds 200 instead of 1000"; of a longer list what it lacks and what it has in addition."""
+    words = (f"{name} {_difference(value, settings[name])}" for name, value in changes.items())
     return shorten(", ".join(words), 160, placeholder=" ...")
+
+
+def _difference(value, before) -> str:
+    if isinstance(value, list) and isinstance(before, list):
+        added, gone = (
+            [one for one in these if one not in those] for these, those in ((value, before), (before, value))
+        )
+        if len(gone) < len(before) and (added or gone):
+            parts = [f"{word} {_short(part)}" for word, part in (("with", added), ("without", gone)) if part]
+            return " and ".join(parts)
+    if isinstance(value, dict) and isinstance(before, dict) and [*value] == [*before]:
+        names = [name for name in value if _canonical(value[name]) != _canonical(before[name])]
+        value, before = ({name: table[name] for name in names} for table in (value, before))
+    return f"{_short(value)} instead of {_short(before)}"
 
 
 def _short(value) -> str:

@@ -7,7 +7,8 @@ import pytest
 import xarray
 
 from fedlib.federated.experiment import data_of
-from fedlib.live.levels import Explorer, explore, explored
+from fedlib.live.levels import explore, explored
+from fedlib.live.modules import module
 from fedlib.notebook.style import CLIENTS, COLORS
 from fedlib.numerics.metrics import in_percent
 from fedlib.papers.fedsciml.forward import live as forward
@@ -20,6 +21,7 @@ from fedlib.trainings.store import stored
 
 from ..pages.node import evaluate
 
+LEVELS = module("levels")
 ROOMS = {
     "04": (functions, functions_study, "line", lines.gramacy_lee),
     "05": (forward, forward_study, "poisson", equations.poisson),
@@ -65,7 +67,7 @@ def made():
 
 def test_the_browser_unpacks_what_was_stored(room, tmp_path):
     data, curves, errors = room
-    seen = evaluate(Explorer._esm, UNPACK, data, tmp_path)
+    seen = evaluate(LEVELS, UNPACK, data, tmp_path)
     assert len(seen["x"]) <= 200 and seen["x"][-1] == pytest.approx(curves.x.values[-1])
     np.testing.assert_allclose(seen["truth"], np.broadcast_to(curves.truth, np.shape(seen["truth"])), atol=1e-6)
     (low, high), span = data["limits"], np.ptp(curves.truth.values)
@@ -91,7 +93,7 @@ def test_each_state_may_have_a_truth_and_bands_of_its_own(made, tmp_path):
         return [data.truth, data.truthHalf].map((read) => states.map((s) => Array.from(read(s)))).concat(
             [states.map((s) => [0, 1].map((m) => Array.from(data.half(s, m))))]);
     """
-    seen = evaluate(Explorer._esm, body, explore(banded, off).data, tmp_path)
+    seen = evaluate(LEVELS, body, explore(banded, off).data, tmp_path)
     for values, wanted in zip(seen, (truth, true_half, half), strict=True):
         np.testing.assert_allclose(np.reshape(values, wanted.shape), wanted, atol=1e-6)
     assert not {"half", "truth_half"} & {*explore(curves, off).data}
@@ -104,13 +106,13 @@ def test_states_of_two_sliders_are_told_apart(made, tmp_path):
     data = explore(curves, off, {"sines": 20}).data
     assert [model["color"] for model in data["models"]] == [CLIENTS[0], "#123456", COLORS["isolated"]]
     assert [control["start"] for control in data["controls"]] == [0, 1]
-    seen = evaluate(Explorer._esm, UNPACK, data, tmp_path)
+    seen = evaluate(LEVELS, UNPACK, data, tmp_path)
     step = 0.51 * data["step"]
     np.testing.assert_allclose(np.reshape(seen["curves"], curves.shape), curves.values, rtol=0, atol=step)
     wanted = off.sel(model=["client 1 alone", "sums", "alone"]).values
     np.testing.assert_allclose(np.reshape(np.array(seen["errors"], float), wanted.shape), wanted, rtol=1e-6)
     body = "return [[0, 0], [0, 1], [2, 1]].map((chosen) => M.stateOf(given.controls, chosen))"
-    states = evaluate(Explorer._esm, body, data, tmp_path)
+    states = evaluate(LEVELS, body, data, tmp_path)
     assert [data["sentences"][state].split(":")[0] for state in states] == [
         "2 pieces, 10 sines", "2 pieces, 20 sines", "8 pieces, 20 sines",
     ]  # fmt: skip
@@ -230,13 +232,13 @@ def test_twelve_clients_have_places_and_colours_and_no_owner_has_none(made):
 
 def test_ticks_are_round_few_and_inside(tmp_path):
     body = "return [M.round(-2.7, 5.4), M.round(0, Math.PI), M.powers(0.2, 300), M.powers(3e-6, 5e4), M.powers(3, 40)]"
-    lines_, angles, two, many, few = evaluate(Explorer._esm, body, None, tmp_path)
+    lines_, angles, two, many, few = evaluate(LEVELS, body, None, tmp_path)
     assert lines_ == [-2, 0, 2, 4] and angles == [0, 1, 2, 3]
     assert two == [1, 10, 100] and many == [1e-4, 1e-2, 1, 100, 1e4] and few == [5, 10, 20]
     body = "return [M.powers(21, 49), M.powers(0.034, 0.047), M.powers(0.1, Infinity), M.powers(Infinity, -Infinity)]"
-    assert evaluate(Explorer._esm, body, None, tmp_path) == [[30, 40], [0.035, 0.04, 0.045], [], []]
-    assert evaluate(Explorer._esm, "return [0.05, 2e-5, 1e-5, 1e4].map(M.inWords)", None, tmp_path) == [
+    assert evaluate(LEVELS, body, None, tmp_path) == [[30, 40], [0.035, 0.04, 0.045], [], []]
+    assert evaluate(LEVELS, "return [0.05, 2e-5, 1e-5, 1e4].map(M.inWords)", None, tmp_path) == [
         "0.05", "2·10⁻⁵", "10⁻⁵", "10⁴",
     ]  # fmt: skip
     body = "return [[3, NaN, 1, 20], [4], [NaN]].map((values) => M.median(Float64Array.from(values)))"
-    assert evaluate(Explorer._esm, body, None, tmp_path) == [3, 4, None]
+    assert evaluate(LEVELS, body, None, tmp_path) == [3, 4, None]

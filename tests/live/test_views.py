@@ -1,16 +1,21 @@
 """What is drawn on a page that was used before is what is drawn on a new one, for each live training; and it goes."""
 
 import gc
+from importlib import import_module
+from pathlib import Path
 from weakref import ref
 
 import pytest
 
+import fedlib
 from fedlib.live import stage, views
 from fedlib.live.redraw import painter
 from fedlib.live.widgets import Control, within
-from fedlib.pages.pieces import EXPLORERS
 
-LIVE = {notebook: room for notebook, room in EXPLORERS.items() if hasattr(room, "show")}
+PAPERS = Path(fedlib.__file__).parent / "papers"
+ROOMS = {path.parent.name: path.parent.relative_to(PAPERS.parent) for path in sorted(PAPERS.glob("*/*/live.py"))}
+LIVE = {name: import_module(".".join(("fedlib", *place.parts, "live"))) for name, place in ROOMS.items()}
+LIVE = {name: room for name, room in LIVE.items() if hasattr(room, "show")}
 
 
 @pytest.mark.parametrize("room", LIVE.values(), ids=LIVE)

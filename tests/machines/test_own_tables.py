@@ -166,6 +166,14 @@ def test_worse_than_the_mean_and_a_loss_that_rises_are_said(study):
         assert re.search(says, " ".join(sentences)), sentences
 
 
+@pytest.mark.parametrize("lr, falls", [(1e-3, True), (1e-9, False)])
+def test_whether_more_rounds_would_help_is_said(study, lr, falls):
+    text = f"first = make\ndef make(): return first()._replace(lr={lr})\n"
+    sentences, path = [], study(text=text)
+    [*federate(load(path), ask_in_turn(sites_of(load(path))), rounds=200, warn=sentences.append)]
+    assert bool(re.search(r"the loss still falls, by \d+ % over the last 20 rounds", " ".join(sentences))) == falls
+
+
 # a model that is used
 
 
@@ -227,6 +235,8 @@ def test_clients_with_models_of_their_own_leave_them_at_their_sites(study, tmp_p
     assert not (folder / "model.pt2").exists()
     models = [read_model(folder / f"site-{k}.model.pt2")(np.array([[330, 1]])).item() for k in (1, 2, 3)]
     assert len({*models}) == 3
+    with pytest.raises(ValueError, match=r"a model of each site \(site-1.model.pt2, .*; name one of these"):
+        read_model(folder)
 
 
 # folders

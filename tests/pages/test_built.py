@@ -11,9 +11,10 @@ from urllib.parse import urlencode
 import pytest
 
 from fedlib.files import ROOT
+from fedlib.live import explorer
 from fedlib.live.levels import counted
 from fedlib.pages import build
-from fedlib.pages.pieces import EXPLORERS
+from fedlib.pages.pieces import notebooks
 
 from .. import chromium
 
@@ -84,10 +85,10 @@ def test_pages_open_in_silence_and_move(served, browser):
         page.get_by_label("T3").focus()
         page.keyboard.press("ArrowRight")
         assert said.inner_text() != before and "#explorer?n=6&c=" in page.url
-        for name, room in EXPLORERS.items():
+        for name in notebooks():
             if name == "07_operator_learning":  # its address has bars, see above
                 continue
-            control = room.explorer().data["controls"][0]
+            control = explorer(name).data["controls"][0]
             label, value = control["name"], control["options"][1]
             page.goto(f"{root}notebooks/{name}.html#explorer?{urlencode({label: value})}")
             said = page.locator("#explorer .fed-said")

@@ -13,7 +13,7 @@ from fedlib.files import ROOT
 from fedlib.notebook.claims import known_claims
 from fedlib.notebook.report import facts
 from fedlib.pages import build, report_table, source
-from fedlib.pages.pieces import EXPLORERS, explorer
+from fedlib.pages.pieces import explorer, notebooks
 from fedlib.trainings.settings import FIGURES, NOTEBOOKS
 
 ALL = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -59,8 +59,8 @@ def test_what_needs_a_kernel_is_named_and_gone(figures, call):
 
 
 def test_the_first_section_of_a_lesson_moves_on_its_page(figures):
-    for name in EXPLORERS:
-        (cell,) = made(figures, new_code_cell("live.explorer()"), name=name)
+    for name in notebooks():
+        (cell,) = made(figures, new_code_cell(f'explorer("{name}")'), name=name)
         assert cell.cell_type == "markdown" and cell.source.endswith(f"../_pieces/explorer_{name}.html\n```")
 
 
@@ -93,8 +93,8 @@ def test_every_notebook_becomes_a_page(path):
 
 
 def test_a_lessons_page_carries_its_piece_in_little_more_than_a_hundred_kilobytes():
-    sizes = {name: len(explorer(name)) for name in EXPLORERS}
-    assert {*sizes} == {path.stem for path in ALL if "live.explorer()" in path.read_text()}
+    sizes = {name: len(explorer(name)) for name in notebooks()}
+    assert {*sizes} == {path.stem for path in ALL if "run.explorer(" in path.read_text()}
     assert sizes.pop("07_operator_learning") < 400_000, "it carries networks"
     assert sizes.pop("10_transport") < 160_000, "it carries clouds"
     assert max(sizes.values()) < 130_000, sizes

@@ -24,6 +24,10 @@ def test_a_folder_for_each_change():
 
 def test_changes_in_words_are_cut():
     assert in_words({"rounds": 5}, PAPER) == "rounds 5 instead of 10"
+    lists = {"names": ["a", "b", "d"], "rounds": {"a": 5, "b": 2}, "seeds": [7]}
+    before = {"names": ["a", "b", "c"], "rounds": {"a": 1, "b": 2}, "seeds": [0, 1]}
+    said = "names with ['d'] and without ['c'], rounds {'a': 5} instead of {'a': 1}, seeds [7] instead of [0, 1]"
+    assert in_words(lists, before) == said
     many = {f"parameter_{i}": i for i in range(99)}
     assert len(in_words(many, many)) <= 160
 

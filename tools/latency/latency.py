@@ -11,11 +11,8 @@ from tempfile import TemporaryDirectory
 import psutil
 
 from fedlib.files import ROOT
-from fedlib.live.levels import Explorer
 from fedlib.live.training import Training
 from fedlib.pages import pieces
-from fedlib.papers.fedsciml.functions import live as functions
-from fedlib.papers.fedsciml.operators import live as operators
 from fedlib.trainings.environment import environment
 
 from .browser import chromium, lab
@@ -25,9 +22,11 @@ STARTS = 20
 IMPORTS = """
 from fedlib.live import stage
 from fedlib.notebook import style
-from fedlib.pages.pieces import EXPLORERS
 style.use()
-"""  # as in a notebook's first cell
+"""  # as in a notebook's first cells
+ROOMS = [
+    path.parent for path in sorted((ROOT / "fedlib/papers").glob("*/*/live.py")) if "def show(" in path.read_text()
+]
 
 
 def of_lab(page, own: Path) -> tuple[list[list[str]], str]:
@@ -36,14 +35,15 @@ def of_lab(page, own: Path) -> tuple[list[list[str]], str]:
     with lab(own, own) as address:
         begin(page, address, own)
         run(page, IMPORTS)
-        for notebook in [name for name, room in pieces.EXPLORERS.items() if hasattr(room, "show")]:
-            first = run(page, f'EXPLORERS["{notebook}"].show()', "img[src^=blob]")
+        for room in ROOMS:
+            name = ".".join(room.relative_to(ROOT).parts)
+            first = run(page, f"from {name} import live\nlive.show()", "img[src^=blob]")
             rate = 1000 / rounds_a_second(page)
             left = left or starts_and_cancels(page)
             moves = pressed(page)
             slowest = max(moves, key=moves.get)
             rows.append(
-                [notebook, f"{first / 1000:.1f}", f"{median(moves.values()):.0f}",
+                [room.name, f"{first / 1000:.1f}", f"{median(moves.values()):.0f}",
                  f"{moves[slowest]:.0f} ({slowest})", f"{rate:.0f}"]
             )  # fmt: skip
             print(" | ".join(rows[-1]), flush=True)
@@ -68,12 +68,11 @@ def of_site(page, own: Path) -> list[list[str]]:
     """A row for each piece that needs no kernel."""
     rows = []
     kinds = {
-        "training": (Training, None, ".fed-row:not(:first-child) input"),
-        "operator": (operators.Terms, {"data": operators.explorer().data}, ".fed-many input"),
-        "explorer": (Explorer, {"data": functions.explorer().data, "anchor": "t"}, ".fed-row input"),
+        "training": (pieces.fragment("t", Training._esm), ".fed-row:not(:first-child) input"),
+        "operator": (pieces.explorer("07_operator_learning"), ".fed-many input"),
+        "explorer": (pieces.explorer("04_function_approximation"), ".fed-row input"),
     }
-    for name, (widget, values, inputs) in kinds.items():
-        html = pieces.fragment("t", widget._esm, values)
+    for name, (html, inputs) in kinds.items():
         (own / f"{name}.html").write_text(f'<!doctype html><meta charset="utf-8"><title>{name}</title>{html}')
         page.goto((own / f"{name}.html").as_uri())
         page.wait_for_selector("canvas[aria-label]")

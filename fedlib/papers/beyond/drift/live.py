@@ -6,7 +6,8 @@ import numpy as np
 import xarray
 
 from .... import live
-from ....live.levels import Explorer, explore
+from ....live.levels import explore
+from ....live.modules import Piece
 from ....live.views import experiment_scene
 from ....live.watched import Watched, watched_experiment
 from ....live.widgets import choice, slider
@@ -30,7 +31,7 @@ ALT = (
 )
 
 
-def explorer() -> Explorer:
+def explorer() -> Piece:
     """Where two clients, and their server, come to in the plane: its first coordinate over the rounds."""
     return explore(*toy(two_clients()), {"local steps E": 10, "size of a step": 0.5})
 
@@ -60,7 +61,7 @@ def toy(problem: Quadratics) -> tuple[xarray.DataArray, xarray.DataArray]:
     return curves, xarray.DataArray(errors, coords | {"seed": [0]}, (*coords, "seed"))
 
 
-def rounds(name: str = "poisson_8") -> Explorer:
+def rounds(name: str = "poisson_8") -> Piece:
     """FedAvg, the repair and the centralised model on the way, at every rate and schedule, as they are stored."""
     curves, errors = on_the_way(study.followed(partial(stored, study), name))
     return explore(curves, errors, {"rounds": curves.rounds.values[-1], "rate": 1e-3})

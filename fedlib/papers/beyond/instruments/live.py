@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 from ....federated import suspects
 from ....live import levels, widgets
+from ....live.modules import Piece
 from ....live.widgets import choice, slider
 from ....notebook.style import COLORS, panels
 from ....trainings.store import stored
@@ -30,7 +31,7 @@ def explored(table: xarray.Dataset) -> tuple[xarray.DataArray, xarray.DataArray]
     return curves.assign_attrs(xlabel="x", ylabel="curve, less its mean"), two.error.transpose(..., "model", "seed")
 
 
-def explorer() -> levels.Explorer:
+def explorer() -> Piece:
     """Sliders over the size of offsets, and where laboratories measure."""
     return levels.explore(*explored(stored(study, "sums")), start={"offsets": 0.5})
 

@@ -4,6 +4,7 @@ import numpy as np
 import xarray
 
 from ....live import levels
+from ....live.modules import Piece
 from ....notebook.style import COLORS
 from ....trainings.store import stored
 from . import study
@@ -25,6 +26,6 @@ def explored(messages: xarray.Dataset) -> tuple[xarray.DataArray, xarray.DataArr
     return curves.assign_coords(color=("model", [COLORS["isolated"]])), errors
 
 
-def explorer() -> levels.Explorer:
+def explorer() -> Piece:
     """Sliders over points and local steps, and what the client descends with."""
     return levels.explore(*explored(stored(study, "messages")))

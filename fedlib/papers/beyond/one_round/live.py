@@ -3,6 +3,7 @@
 from ipywidgets import GridBox
 
 from ....live import levels
+from ....live.modules import Piece
 from ....live.widgets import explore, slider
 from ..figures import SUMS
 from .figures import attack
@@ -13,7 +14,7 @@ APART = (0, 0.1, 0.3, 0.7)
 CROWD, FEW, NOISE = (4, 8, 16, 32, 64), (4, 6, 8, 12, 20, 60), (0, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1)
 
 
-def explorer() -> levels.Explorer:
+def explorer() -> Piece:
     """Sliders over pieces, sines and points: curves, and errors of five draws of sines beside notebook 05's network."""
     table = curves_and_errors(PIECES, SINES, POINTS, range(5))
     curves = table.u.assign_attrs(xlabel="x", ylabel="u(x)")

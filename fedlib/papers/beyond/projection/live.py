@@ -2,7 +2,8 @@
 
 import xarray
 
-from ....live.levels import Explorer, explore, explored
+from ....live.levels import explore, explored
+from ....live.modules import Piece
 from ....trainings.store import stored
 from ...fedsciml.forward import study as forward
 from ...fedsciml.forward.problem import poisson
@@ -10,7 +11,7 @@ from ..figures import SUMS
 from . import study
 
 
-def explorer() -> Explorer:
+def explorer() -> Piece:
     """Sliders over pieces and evaluations: the networks that notebook 05 averaged stay, that of the sums moves."""
     curves, errors = shown(stored(study, "sums_poisson"))
     return explore(curves, errors, {"pieces": 8, "evaluations": 1})

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from ....federated.history import History
 from ....live import levels
+from ....live.modules import Piece
 from ....live.watched import Watched
 from ....live.widgets import choice, slider, span
 from ....notebook.style import COLORS
@@ -90,7 +91,7 @@ def explored(hidden: xarray.DataArray) -> tuple[xarray.DataArray, xarray.DataArr
     return curves, xarray.DataArray(errors, labels, (*coords, "model", "seed"))
 
 
-def explorer() -> levels.Explorer:
+def explorer() -> Piece:
     """How far one curve for all is off, by seconds and spread of k; and what networks reach who are not told k."""
     hidden = last(measured(stored(study, ("library", "mixed, hidden"))))
     return levels.explore(*explored(hidden), {"seconds": 1.0, "± of k": 0.5})

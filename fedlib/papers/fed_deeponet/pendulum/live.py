@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from ....federated.history import History
 from ....federated.partitions import deal
 from ....live import levels
+from ....live.modules import Piece
 from ....live.stage import MIXING
 from ....live.watched import Watched
 from ....live.widgets import choice, slider
@@ -82,7 +83,7 @@ def explored(
     return curves, errors.reset_coords(drop=True)
 
 
-def explorer() -> levels.Explorer:
+def explorer() -> Piece:
     """What client 1 has learnt alone, and all together, at every number of clients, as it is stored."""
     histories = (stored(study, name) for name in ("clients", "alone", "centralised"))
     return levels.explore(*explored(*histories), {"clients": study.TWENTY})

@@ -7,6 +7,7 @@ import xarray
 from ....federated.history import History
 from ....federated.partitions import pick_sources, sorted_shards
 from ....live import levels
+from ....live.modules import Piece
 from ....live.watched import Watched
 from ....live.widgets import choice, slider
 from ....streams import stream
@@ -84,6 +85,6 @@ def explored(
     return xarray.DataArray(values, coords, (*names, "x"), attrs=words), reached_errors
 
 
-def explorer() -> levels.Explorer:
+def explorer() -> Piece:
     """What client 1 has learnt alone, and all together, at every number of shards and with both rates, as stored."""
     return levels.explore(*explored(stored(study, "shards"), stored(study, "alone")))

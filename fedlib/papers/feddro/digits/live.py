@@ -12,7 +12,8 @@ from .... import live
 from ....federated.batches import Local
 from ....federated.federation import Federation, join
 from ....federated.optimizers import sgd
-from ....live.levels import Explorer, explore
+from ....live.levels import explore
+from ....live.modules import Piece
 from ....live.watched import Moment, Watched
 from ....live.widgets import slider
 from ....notebook.style import COLORS, set_ticks
@@ -27,7 +28,7 @@ from .shifts import shifted
 # what is stored
 
 
-def explorer() -> Explorer:
+def explorer() -> Piece:
     """Digits that are not read, over the rounds and against the size of the shift."""
     histories = {("rounds", way): stored(study, ("rounds", way), earlier=True) for way in study.FOUR}
     return explore(*misread(study.joined({way: study.measured(h) for (_, way), h in histories.items()})))

@@ -1,12 +1,9 @@
 """Notebook 10's first section: FedWaD round by round, from several starts, as it is stored."""
 
-from base64 import b64encode
-from pathlib import Path
-
 import numpy as np
 import xarray
 
-from ....live.modules import Piece, module
+from ....live.modules import Piece, array
 from ....trainings.store import stored
 from . import study
 
@@ -14,18 +11,9 @@ ALT = "Two clouds, the shared one between them and how far both go from it."
 LEAST = 1e-3  # %: what is below it stands at the foot of the picture
 
 
-class Clouds(Piece):
-    """Two clouds, the shared one and how far both go from it, in a round that is chosen; ``explorer`` makes it.
-
-    data: of ``packed``.
-    """
-
-    _esm = module(Path(__file__).parent / "clouds.js")
-
-
-def explorer() -> Clouds:
-    """The stored walks."""
-    return Clouds(data=packed(stored(study, "walks", earlier=True)))
+def explorer() -> Piece:
+    """Two clouds, the shared one and how far both go from it, in a round that is chosen, of the stored walks."""
+    return Piece("clouds", packed(stored(study, "walks", earlier=True)))
 
 
 def packed(walks: xarray.Dataset) -> dict:
@@ -39,9 +27,7 @@ def packed(walks: xarray.Dataset) -> dict:
         for name in ("cloud", "xi", "eta")
     }
     in_steps = {
-        name: b64encode(
-            np.where(np.isnan(values), -32768, np.rint(np.nan_to_num(values) / step)).astype("<i2").tobytes()
-        )
+        name: array(np.where(np.isnan(values), -32768, np.rint(np.nan_to_num(values) / step)), "<i2")
         for name, values in clouds.items()
     }
     gaps = walks.gap.transpose("start", "round").values
@@ -50,7 +36,7 @@ def packed(walks: xarray.Dataset) -> dict:
         {"name": "start", "label": "the shared cloud starts as", "kind": "list", "options": walks.start.values.tolist(),
          "start": 0},
     ]  # fmt: skip
-    return {name: text.decode() for name, text in in_steps.items()} | {
+    return in_steps | {
         "step": step, "atoms": walks.sizes["atom"], "distance": float(walks.distance), "gaps": gaps.tolist(),
         "alt": ALT, "controls": controls, "limits": [low.tolist(), high.tolist()],
         "xticks": [*range(int(low[0]), int(high[0]) + 1, 2)], "yticks": [*range(int(low[1]), int(high[1]) + 1, 2)],

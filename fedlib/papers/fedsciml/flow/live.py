@@ -13,7 +13,8 @@ from ....federated.batches import Local
 from ....federated.federation import Federation, join
 from ....federated.stack import as_dict
 from ....federated.sweep import errors
-from ....live.levels import Explorer, explore
+from ....live.levels import explore
+from ....live.modules import Piece
 from ....live.views import LINES, rounds_axis
 from ....live.watched import Moment, Watched
 from ....live.widgets import choice, slider
@@ -31,7 +32,7 @@ from .problem import CLIENTS, TRUTH
 DRAWN = 250  # of the rounds: what a screen shows
 
 
-def explorer() -> Explorer:
+def explorer() -> Piece:
     """Both coefficients of the federation against rounds, at every number of pieces."""
     history = stored(study, "flow")
     whole = [n for n in history.labels("level") if ("federated", n, history.labels("seed")[0]) in history.rows]

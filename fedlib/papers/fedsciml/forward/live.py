@@ -7,7 +7,8 @@ import ipywidgets
 from .... import live
 from ....federated.solved import Solved
 from ....live import widgets
-from ....live.levels import Explorer, explore, explored
+from ....live.levels import explore, explored
+from ....live.modules import Piece
 from ....live.widgets import HELP, choice, slider
 from ....notebook.pictures import solution
 from ....trainings.store import stored
@@ -30,7 +31,7 @@ def show() -> None:
     )  # fmt: skip
 
 
-def explorer() -> Explorer:
+def explorer() -> Piece:
     """What each client finds alone, and what both find together, at every number of pieces, as it is stored."""
     return explore(*explored(stored(study, "poisson"), poisson()))
 

@@ -1,7 +1,8 @@
 """Notebook 04 live: a wiggly function on a line, and clients who own pieces of it."""
 
 from .... import live
-from ....live.levels import Explorer, explore, explored
+from ....live.levels import explore, explored
+from ....live.modules import Piece
 from ....live.stage import MIXING, SERVERS
 from ....live.views import experiment_scene
 from ....live.watched import Watched, watched_experiment
@@ -46,6 +47,6 @@ def show() -> None:
     )  # fmt: skip
 
 
-def explorer() -> Explorer:
+def explorer() -> Piece:
     """What each client finds alone, and what both find together, at every number of pieces, as it is stored."""
     return explore(*explored(stored(study, "line"), gramacy_lee()))

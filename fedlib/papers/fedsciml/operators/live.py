@@ -1,8 +1,6 @@
 """Notebook 07 live: bars of ten terms that one drags, and what trained networks make of them; a training to watch."""
 
-from base64 import b64encode
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +9,7 @@ from torch import Tensor
 
 from .... import live
 from ....federated.experiment import Experiment
-from ....live.modules import Piece, module
+from ....live.modules import Piece, array
 from ....live.views import draw_models
 from ....live.watched import Moment, Watched, watched_experiment
 from ....live.widgets import slider
@@ -30,19 +28,10 @@ SHOWN = (2, 5, 6, 10)
 """Levels n whose networks the piece has."""
 
 
-class Terms(Piece):
-    """Bars to drag, the function that they make, and its antiderivative; ``explorer`` makes it.
-
-    data: "branch", "trunk", widths; "models", each with its level, label and parameters, see ``in_steps``; "start", a
-    level.
-    """
-
-    _esm = module(Path(__file__).parent / "operator.js")
-
-
-def explorer(start: int = 6) -> Terms:
-    """What each client alone, both in one place and the federation make of a function of one's own."""
-    return Terms(data=packed(stored_models(), start))
+def explorer(start: int = 6) -> Piece:
+    """Bars to drag, the function that they make, and what each client alone, both in one place and the federation make
+    of it."""
+    return Piece("terms", packed(stored_models(), start))
 
 
 def stored_models() -> dict[int, dict[str, Tensor]]:
@@ -53,7 +42,7 @@ def stored_models() -> dict[int, dict[str, Tensor]]:
 
 
 def packed(models: dict[int, dict[str, Tensor]], start: int) -> dict:
-    """What operator.js takes."""
+    """What terms.js takes: widths; each model with its level, label and parameters, see ``in_steps``; a level."""
     rows = [
         {"level": n, "label": label} | in_steps(row.numpy())
         for n, named in models.items()
@@ -63,9 +52,9 @@ def packed(models: dict[int, dict[str, Tensor]], start: int) -> dict:
 
 
 def in_steps(theta: np.ndarray) -> dict:
-    """Parameters as whole numbers of a step, int16 in base64: half as long, and outputs differ by some 1e-5."""
+    """Parameters as whole numbers of a step, int16: half as long, and outputs differ by some 1e-5."""
     step = float(np.abs(theta).max()) / 32767
-    return {"step": step, "theta": b64encode(np.rint(theta / step).astype("<i2").tobytes()).decode()}
+    return {"step": step, "theta": array(np.rint(theta / step), "<i2")}
 
 
 # a training to watch

@@ -7,7 +7,8 @@ from .... import live
 from ....federated.experiment import data_of
 from ....federated.solved import clouds_of, owners
 from ....federated.sweep import errors
-from ....live.levels import POINTS, Explorer, explore
+from ....live.levels import POINTS, explore
+from ....live.modules import Piece
 from ....live.widgets import slider
 from ....trainings.store import stored
 from . import study
@@ -30,7 +31,7 @@ def show() -> None:
     )  # fmt: skip
 
 
-def explorer() -> Explorer:
+def explorer() -> Piece:
     """k of each client alone and of both together, at every number of pieces and two choices of points, as stored."""
     both = {str(points): pieces(points) for points in study.CHOICES}
     name = xarray.Variable("points of the equation", [*both])

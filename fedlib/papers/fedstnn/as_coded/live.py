@@ -2,7 +2,8 @@
 
 import xarray
 
-from ....live.levels import Explorer, explore
+from ....live.levels import explore
+from ....live.modules import Piece
 from ....trainings.store import stored
 from .. import sine
 from ..experiment import beside
@@ -14,7 +15,7 @@ NOISE = "noise σ"
 """A control's name."""
 
 
-def explorer() -> Explorer:
+def explorer() -> Piece:
     """The band that each way draws, for each noise of the data."""
     return explore(*explored(), {NOISE: 0.1})
 

@@ -11,7 +11,8 @@ from .... import live
 from ....federated.batches import Local
 from ....federated.federation import Federation, centralised
 from ....federated.partitions import focused
-from ....live.levels import Explorer, explore
+from ....live.levels import explore
+from ....live.modules import Piece
 from ....live.views import draw_models
 from ....live.watched import Moment, Watched
 from ....live.widgets import choice, slider
@@ -30,7 +31,7 @@ NOISE, NETWORK = "noise σ", "the network's band"
 """A control's name, a model's."""
 
 
-def explorer() -> Explorer:
+def explorer() -> Piece:
     """The band that a network draws which has seen all observations, for each noise of the data and each loss."""
     return explore(*explored(), {NOISE: 0.4})
 

@@ -1,7 +1,6 @@
 """Notebook 09 live: drawings as they are stored, by round and client; and a drawing that forms while clients train."""
 
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +10,7 @@ from matplotlib.colors import ListedColormap
 from .... import live
 from ....federated.batches import Local
 from ....federated.federation import Federation, centralised
-from ....live.levels import in_base64
-from ....live.modules import Piece, module
+from ....live.modules import Piece, array
 from ....live.watched import Moment, Watched
 from ....live.widgets import choice, slider
 from ....notebook.run import Run
@@ -28,25 +26,16 @@ from .problem import owners
 # as stored
 
 
-class Drawings(Piece):
-    """Sliders for round and client, what they draw, and their overlaps; ``explorer`` makes it.
-
-    data: as of ``packed``.
-    """
-
-    _esm = module(Path(__file__).parent / "drawings.js")
-
-
-def explorer(round: int = 12, client: int = 1) -> Drawings:
+def explorer(round: int = 12, client: int = 1) -> Piece:
     """What the federation draws after each round that was looked at, beside what a client knows and draws alone."""
     run = Run(study)
     results = run.results([(study.NAME, name) for name in ("together", "alone")])
     seed = results.alone.seed.values[0].item()
-    return Drawings(data=packed(results, study.owned(run.parameters, seed), round, client))
+    return Piece("drawings", packed(results, study.owned(run.parameters, seed), round, client))
 
 
 def packed(results: study.Results, shards: list[np.ndarray], round: int, client: int) -> dict:
-    """What drawings.js takes, of the first seed: pictures as bits, overlaps of each letter as float32, in base64.
+    """What drawings.js takes, of the first seed: pictures as bits, overlaps of each letter as float32.
 
     shards: pixels of each client. round, client: where the sliders begin.
     """
@@ -61,8 +50,8 @@ def packed(results: study.Results, shards: list[np.ndarray], round: int, client:
         "controls": [{"name": n, "options": every, "start": every.index(one)} for n, (every, one) in starts.items()],
         "shape": [*picture.shape],
         "names": [*picture.names],
-        "pictures": {name: in_base64(np.packbits(white, -1), "u1") for name, white in pictures.items()},
-        "overlaps": {name: in_base64(values, "<f4") for name, values in overlaps.items()},
+        "pictures": {name: array(np.packbits(white, -1), "u1") for name, white in pictures.items()},
+        "overlaps": {name: array(values, "<f4") for name, values in overlaps.items()},
     }
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fedlib.live.modules import module
 from fedlib.notebook.relations import judged
 from fedlib.papers.feddro.algorithms import federated_barycenter
 from fedlib.papers.feddro.measures import interpolant, uniform, wasserstein
@@ -111,6 +112,6 @@ def test_clouds_in_the_browser_are_the_stored_ones(walks, tmp_path):
             for k in (0, 1):
                 asked["eta", 2 * (3 * s + r) + k] = here.eta[r, k]
     data = live.packed(walks)
-    clouds = evaluate(live.Clouds._esm, CLOUDS, {"data": data, "asked": [*asked]}, tmp_path)
+    clouds = evaluate(module("clouds"), CLOUDS, {"data": data, "asked": [*asked]}, tmp_path)
     for (name, index), cloud, stored in zip(asked, clouds, asked.values(), strict=True):
         np.testing.assert_allclose(cloud, stored.dropna("atom"), rtol=0, atol=data["step"], err_msg=f"{name} {index}")

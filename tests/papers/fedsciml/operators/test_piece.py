@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from fedlib.federated.stack import predict, stack
+from fedlib.live.modules import module
 from fedlib.models.networks import glorot_normal
 from fedlib.numerics import solutions
 from fedlib.numerics.spaces import chebyshev_series
@@ -25,7 +26,7 @@ def models():
 
 
 def asked(data, c, level, folder):
-    return evaluate(live.Terms._esm, RUN, {"data": data, "c": np.array(c).tolist(), "level": level}, folder)
+    return evaluate(module("terms"), RUN, {"data": data, "c": np.array(c).tolist(), "level": level}, folder)
 
 
 @pytest.mark.parametrize("level", [5, 10])
