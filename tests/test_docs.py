@@ -228,7 +228,7 @@ def lines(folder: str) -> int:
     return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
 
 
-def test_how_large_things_are_said_to_be_is_true_within_5_percent():
+def test_how_large_things_are_said_to_be_is_true_within_5_percent_or_50_lines():
     said = {folder: number for folder, number, _ in FOLDERS if number}
     true = {folder: lines(folder) for folder in said}
     named = {"fedlib/papers": "of which {}", "fedlib/federated": "rooms and {}", "tests": "`tests` {}"}
@@ -237,7 +237,7 @@ def test_how_large_things_are_said_to_be_is_true_within_5_percent():
         sum(true[f] for f in said if f.startswith("fedlib")), rel=0.05
     )
     for folder, number in said.items():
-        assert float(number.replace(" ", "")) == pytest.approx(true[folder], rel=0.05), folder
+        assert float(number.replace(" ", "")) == pytest.approx(true[folder], rel=0.05, abs=50), folder
         assert named.get(folder, "").format(number) in README, folder
 
 
