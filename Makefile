@@ -33,7 +33,7 @@ export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES ?= 0
 export JAX_COMPILATION_CACHE_MAX_SIZE ?= 500000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures paper missing train draw replay test test-all stages test-cpus faults mutants draws solutions lab site bench latency engines report format facts hooks clean \
+.PHONY: help setup figures paper missing train draw replay test test-all stages test-cpus faults mutants draws solutions lab site bench latency engines report dist bare format facts hooks clean \
   test-bench test-flare test-dask
 
 help:  ## show the targets
@@ -143,6 +143,15 @@ TESTS_dask := tests/notebook/test_cluster.py
 test-bench test-flare test-dask: test-%: .venv/%/ready
 	.venv/$*/bin/python -m pytest -q $(TESTS_$*)
 
+# uv build makes the wheel from the sdist, so that both are whole.
+dist: setup  ## wheel, sources, the stored trainings and their checksums, in dist/
+	rm -rf dist && .venv/bin/uv build -q -o dist . && $(PY) -m tools.archive dist
+
+bare: dist  ## tests of the wheel in an environment of its own (PYTHON=python3.13 RESOLUTION=lowest-direct)
+	$(PYTHON) -m venv --clear .venv/bare
+	.venv/bin/uv pip install --python .venv/bare/bin/python --resolution $(or $(RESOLUTION),highest) dist/*.whl
+	BARE=$(CURDIR)/.venv/bare/bin/python $(PY) -m pytest -q tests/test_wheel.py
+
 format: setup  ## ruff and nbstripout, as pre-commit does; widths of the notebooks' stored pictures
 	.venv/bin/ruff check --fix . && .venv/bin/ruff format .
 	$(PY) -m tools.picture_widths $(NOTEBOOKS)
@@ -155,5 +164,5 @@ facts: setup  ## run the notebooks in place and store the outputs that nbval com
 hooks: setup  ## install the pre-commit hooks
 	.venv/bin/pre-commit install
 
-clean:  ## remove the environment, the site and all figures but the committed ones
-	rm -rf .venv .venv.log _site figures/*/changed figures/federate figures/index.html
+clean:  ## remove the environment, the site, dist and all figures but the committed ones
+	rm -rf .venv .venv.log _site dist figures/*/changed figures/federate figures/index.html

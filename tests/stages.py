@@ -64,6 +64,7 @@ STAGES = {
         "tests/pages/test_built.py": "",
         "tests/pages/test_site_browser.py": "",
     },
+    "environment": {"tests/test_environment.py": ""},
     "engines": {},
     "cpus": {},
 }
@@ -71,7 +72,7 @@ STAGES = {
 
 MINUTES = {
     "faults": 5, "text": 5, "commands": 6, "solutions": 5, "replay": 5, "xla": 6, "laws": 5, "browsers": 7,
-    "engines": 9, "cpus": 6,
+    "environment": 4, "engines": 9, "cpus": 6,
 }  # fmt: skip
 """A stage -> what it takes at most on two cores."""
 

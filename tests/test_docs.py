@@ -1,8 +1,10 @@
 """What the pages promise: the example for one's own data runs, links lead somewhere, numbers are the report's."""
 
+import ast
 import re
 import shlex
 import sys
+from pathlib import Path
 
 import nbformat
 import numpy as np
@@ -11,15 +13,17 @@ import torch
 
 from fedlib.__main__ import main
 from fedlib.federated import sums
-from fedlib.federated.sweep import errors
+from fedlib.federated.sweep import errors, sweep
 from fedlib.files import ROOT
 from fedlib.machines.model import read_model
 from fedlib.notebook import verdicts
 from fedlib.notebook.claims import summary as summary_of_claims
+from fedlib.notebook.pictures import curves
 from fedlib.notebook.report import facts
 from fedlib.pages import source
 from fedlib.papers.beyond.one_round.problem import start, with_sines
 from fedlib.papers.fedsciml.flow import study as flow
+from fedlib.papers.fedsciml.forward import problem as poisson_problem
 from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.papers.studies import STUDIES
 from fedlib.streams import stream
@@ -188,6 +192,71 @@ def test_the_page_of_figures_has_a_picture_and_a_sentence_of_each_notebook():
         assert f"# {title}" == nbformat.read(path, 4).cells[0].source.splitlines()[0]
         assert (link, folder) == (f"../notebooks/{path.name}", path.stem)
         assert (FIGURES / folder / picture).exists() and 5 < len(words.split()) < 40
+
+
+PAPERS = sorted((ROOT / "fedlib/papers").glob("*/README.md"))
+PARTS = "Where it comes from", "What the paper does not say, errata, and how we read it"
+
+
+@pytest.mark.parametrize("page", PAPERS, ids=lambda path: path.parent.name)
+def test_a_papers_page_has_what_it_says_and_ours_panel_by_panel_errata_and_where_it_comes_from(page):
+    text = page.read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+        assert link.startswith("https://") or (page.parent / link).exists(), link
+    if page.parent.name != "beyond":  # which is no paper
+        assert [part for part in re.findall(r"^## (.+)", text, re.MULTILINE) if part in PARTS] == [*PARTS]
+        notebooks = {name.split("_")[0] for name, s in STUDIES.items() if f".{page.parent.name}." in s.__name__}
+        told = dict(re.findall(r"^Notebook (\d\db?)\b.*\n\n\| (.*) \|$", text, re.MULTILINE))
+        assert {*told} == notebooks and len(told) > 1
+        assert all({"ours", "mended"} & {*re.split(r"[ |,]+", header)} for header in told.values())
+
+
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+MAP = CONTRIBUTING.split("## Map\n")[1].split("\n\n**")[0]
+FOLDERS = re.findall(r"^\| `([\w/]+)` \| ([\d ]*?) ?\|(.*)", MAP, re.MULTILINE)
+"""(folder, its lines, what is in it)."""
+
+
+def test_the_map_is_one_screen_and_what_it_names_exists():
+    """A terminal of 50 lines and 120 columns."""
+    assert sum(1 + len(line) // 120 for line in MAP.splitlines()) < 50
+    assert len(FOLDERS) == 17
+    for folder, _, words in FOLDERS:
+        for name in re.findall(r"`([\w/]+(?:\.\w+)?)`", words):
+            module = ROOT / folder / f"{name}.py"
+            assert (ROOT / name if "/" in name else module).exists(), f"{folder}: {name}"
+
+
+def lines(folder: str) -> int:
+    """Of Python, in a folder and those below it; in fedlib itself."""
+    paths = (ROOT / folder).glob("*.py" if folder == "fedlib" else "**/*.py")
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
+
+
+def test_how_large_things_are_said_to_be_is_true_within_5_percent_or_50_lines():
+    said = {folder: number for folder, number, _ in FOLDERS if number}
+    true = {folder: lines(folder) for folder in said}
+    named = {"fedlib/papers": "of which {}", "fedlib/federated": "rooms and {}", "tests": "`tests` {}"}
+    library = re.search(r"`fedlib` has ([\d ]+) lines of Python", README)[1]
+    assert float(library.replace(" ", "")) == pytest.approx(
+        sum(true[f] for f in said if f.startswith("fedlib")), rel=0.05
+    )
+    for folder, number in said.items():
+        assert float(number.replace(" ", "")) == pytest.approx(true[folder], rel=0.05, abs=50), folder
+        assert named.get(folder, "").format(number) in README, folder
+
+
+def test_fig_7a_takes_the_names_that_contributing_lists():
+    source = ast.parse(Path(poisson_problem.__file__).read_text(encoding="utf-8"))
+    ours = {a.name for node in source.body if isinstance(node, ast.ImportFrom) and node.level for a in node.names}
+    functions = [node for node in source.body if getattr(node, "name", "") in ("poisson", "poisson_equation")]
+    met = {node.id for f in functions for node in ast.walk(f) if isinstance(node, ast.Name)} & ours
+    met |= {f.name for f in functions} | {"sweep", "errors", "curves"}
+    listed = re.search(r"Fig\. 7A takes eleven names of ours: (.*?) in all\.", CONTRIBUTING)[1]
+    assert met == {*re.findall(r"`(\w+)`", listed)} and len(met) == 11 and "eleven names of ours" in README
+    assert sum(f.end_lineno - f.lineno + 1 for f in functions) < 30
+    history = sweep(poisson_problem.poisson(), [2, 8], [0], rounds=2)
+    assert curves({"Poisson (Fig. 7A)": errors(history)[-1]}, "level").axes[0].get_xlabel() == "pieces"
 
 
 SECTION = re.compile(r"[Ss]ection B?\d+|[Ss]ections B?\d+(?:(?:, | and | to )B?\d+)*")

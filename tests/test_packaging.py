@@ -10,6 +10,7 @@ from fnmatch import fnmatch
 from importlib.metadata import packages_distributions, requires
 from itertools import product
 
+import psutil
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -17,6 +18,10 @@ from packaging.specifiers import SpecifierSet
 
 from fedlib.files import ROOT
 from fedlib.notebook.batch import kernel_environment
+from fedlib.papers.fedsciml.forward import study as forward
+from fedlib.trainings.environment import git
+from fedlib.trainings.store import stored
+from tools.archive import digest, write_archive
 
 
 def canonical(name):
@@ -110,14 +115,22 @@ except nbformat.ValidationError:
     assert done.stdout == "looked at\n", done.stderr
 
 
-def test_environment_yml_is_the_same_set():
-    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
-    (pip,) = (entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict))
-    assert pip == ["-r requirements.lock", "-e ."]
-    conda = {re.match(r"\w+", e)[0]: e for e in environment["dependencies"] if isinstance(e, str)}
-    assert set(conda) == {"python", "pip"}
-    meta = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert conda["python"].removeprefix("python") == meta["requires-python"]
+def conda():
+    """environment.yml: requirements of conda, and of pip in it."""
+    entries = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    (pip,) = (entry["pip"] for entry in entries if isinstance(entry, dict))
+    return [entry for entry in entries if isinstance(entry, str)], pip
+
+
+def test_environment_yml_has_the_bounds_of_the_project_and_the_versions_of_the_lock():
+    python, pip = map(Requirement, conda()[0])
+    meta = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert pip.name == "pip" and python.specifier == SpecifierSet(meta["requires-python"])
+    first, *named, last = conda()[1]
+    assert first == "-c requirements.lock" and last == "-e .[dev]"
+    assert len(named) == 9 and all(
+        requirement == project()[canonical(Requirement(requirement).name)] for requirement in named
+    )
 
 
 def test_make_gives_kernels_what_batch_runs_give(monkeypatch):
@@ -148,7 +161,8 @@ def test_citation():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     meta = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert {"cff-version", "message", "title", "authors"} <= set(citation)  # required by the format
-    assert citation["version"] == meta["version"]
+    newest = re.findall(r"^## \[?(\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)[0]
+    assert citation["version"] == meta["version"] == newest
     assert citation["license"] == meta["license"]
     assert len(citation["references"]) == 4
     for paper in citation["references"]:
@@ -171,8 +185,44 @@ def test_every_file_has_a_licence_and_every_licence_its_text():
     assert (ROOT / "LICENSE").read_text() == (ROOT / "LICENSES/MIT.txt").read_text()
 
 
-def test_the_map_names_modules_that_exist():
-    for line in (ROOT / "CONTRIBUTING.md").read_text().splitlines():
-        if room := re.match(r"\| `(fedlib[/\w]*)` \|(.*)", line):
-            for name in re.findall(r"`(\w+)`", room[2]):
-                assert (ROOT / room[1] / f"{name}.py").exists(), f"{room[1]}/{name}.py"
+TRACKED = [*filter(None, git("ls-files", "-z").split("\0"))]
+NO_NAME = re.compile(r'[<>:"|?*\\]|[. ](/|$)|(^|/)(con|prn|aux|nul|com\d|lpt\d)(\.|/|$)', re.IGNORECASE)
+
+
+@pytest.mark.skipif(not TRACKED, reason="no clone: git knows no file")
+def test_names_of_files_are_names_on_every_system():
+    """Windows and macOS take a.py and A.py for one file, Windows 260 letters with the folder of the clone."""
+    assert len({name.casefold() for name in TRACKED}) == len(TRACKED)
+    assert not [name for name in TRACKED if NO_NAME.search(name) or len(name) > 120]
+
+
+def test_no_file_stays_open_once_it_was_read():
+    """Windows replaces no file that somebody has open, not even oneself."""
+    stored(forward, "poisson")
+    assert not [file.path for file in psutil.Process().open_files() if file.path.endswith(".nc")]
+
+
+@pytest.mark.skipif(not TRACKED, reason="no clone: git knows no file")
+def test_what_git_holds_of_figures_stays_small():
+    """Whatever is replaced stays in git's history: who passes this stores less, or takes old figures away."""
+    figures = [ROOT / name for name in TRACKED if name.startswith("figures/") and (ROOT / name).exists()]
+    sizes = {path: path.stat().st_size / 1e6 for path in figures}
+    assert sum(sizes.values()) < 100, "MB in figures/"
+    assert not {path.name: size for path, size in sizes.items() if size > 6}, "MB in one file"
+
+
+def test_an_archive_of_trainings_is_the_same_whoever_makes_it_and_holds_what_was_put_in(tmp_path):
+    names, sums = ["figures/05/trainings/a b.nc", "CITATION.cff"], []
+    for time, name in enumerate(["here", "there"]):
+        for path in map((tmp_path / name).joinpath, names):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(path.name.encode() * 1000)
+            os.utime(path, (time, time))
+        write_archive(tmp_path / f"{name}.tar", names[:: 1 - 2 * time], tmp_path / name)
+        sums.append(digest(tmp_path / f"{name}.tar"))
+    assert sums[0] == sums[1] != digest(tmp_path / "here/CITATION.cff")
+    subprocess.run(["tar", "xf", tmp_path / "here.tar", "-C", tmp_path / "there"], check=True)
+    assert (tmp_path / "there" / names[0]).read_bytes() == b"a b.nc" * 1000
+    (tmp_path / "there/CITATION.cff").write_bytes(b"another one")
+    write_archive(tmp_path / "there.tar", names, tmp_path / "there")
+    assert digest(tmp_path / "there.tar") != sums[0]

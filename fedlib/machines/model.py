@@ -161,8 +161,8 @@ def write_model(
     for parameter in net.parameters():  # they are views of one row, of which torch.export warns
         parameter.data = parameter.data.clone()
     program, steps = program_of(net, columns, scale)
-    told = scale or {name: np.array([[0.0], [np.inf]]).repeat(len(of_name), 1) for name, of_name in columns.items()}
-    about = {"columns": columns, "scale": {name: of_name.tolist() for name, of_name in told.items()}} | steps
+    moments = scale or {name: np.array([[0.0], [np.inf]]).repeat(len(of_name), 1) for name, of_name in columns.items()}
+    about = {"columns": columns, "scale": {name: of_name.tolist() for name, of_name in moments.items()}} | steps
     torch.export.save(program, content := io.BytesIO(), extra_files={ABOUT: json.dumps(about)})
     write_atomically(file, content.getvalue())
 

@@ -9,9 +9,9 @@ PAGE = ROOT / "docs/own_data.md"
 BLOCK = r"^```(\w*)\n(.*?)^```"
 
 
-def blocks() -> list[tuple[str, str]]:
-    """(language, code) of each block of the page."""
-    return re.findall(BLOCK, PAGE.read_text(encoding="utf-8"), re.M | re.S)
+def blocks(page: Path = PAGE) -> list[tuple[str, str]]:
+    """(language, code) of each block of a page."""
+    return re.findall(BLOCK, page.read_text(encoding="utf-8"), re.M | re.S)
 
 
 def saved(path: Path, text: str = "", **constants) -> Path:

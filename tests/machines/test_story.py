@@ -4,7 +4,6 @@ Columns in another order, a missing value, one row, no rows, another encoding; a
 laboratory that comes back with another table. Each is named by the server, and nothing is lost at the others.
 """
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from fedlib.trainings.settings import read_result
 
 from .laboratories import saved
 from .test_flare import largest_difference
-from .test_flare_machines import Machines
+from .test_flare_machines import Machines, pytestmark  # noqa: F401, they need FLARE, too
 
 LABORATORIES = [f"site-{i}" for i in range(1, 6)]
 SLOW = """
@@ -29,13 +28,6 @@ def residuals(predict, batch):
     time.sleep(0.05)
     return fast(predict, batch)
 """
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not importlib.util.find_spec("nvflare"),
-        reason="NVIDIA FLARE is not here: pip install '.[flare]', see make engines",
-    ),
-]
 
 
 def lines(client: int, rows: int = 20) -> list[str]:

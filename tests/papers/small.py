@@ -1,12 +1,13 @@
 """A study hardly trained: what a room's tests share."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import yaml
 
+from fedlib.notebook.relations import judged
 from fedlib.trainings.store import made
 
 
@@ -33,3 +34,15 @@ def fixtures(study: ModuleType, small: Mapping) -> tuple:
         return study.results(p, histories)
 
     return p, histories, results
+
+
+def both_outcomes(claims: Mapping, cases: Mapping[str, tuple], paper: str) -> Callable:
+    """A room's test of its claims; cases: id without the paper's name -> results on which the claim holds, and on which
+    it fails."""
+
+    @pytest.mark.parametrize("id", cases)
+    def test_a_claim_holds_and_fails(id):
+        holds, fails = (judged(claims[f"{paper}.{id}"], made) for made in cases[id])
+        assert holds.holds is True and fails.holds is False and holds.why and fails.why
+
+    return test_a_claim_holds_and_fails

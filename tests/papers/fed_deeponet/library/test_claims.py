@@ -8,6 +8,8 @@ from fedlib.notebook.relations import judged
 from fedlib.papers.fed_deeponet.library import claims
 from fedlib.papers.fed_deeponet.library.study import Results
 
+from ...small import both_outcomes
+
 NOTHING = xarray.Dataset()
 
 
@@ -27,12 +29,7 @@ CASES = {
     "target.library.hidden": (results(), results(hidden=((3.3, 20.0), (7.0, 21.0)))),
 }
 """Id -> results on which the claim holds, and on which it does not."""
-
-
-@pytest.mark.parametrize("id", CASES)
-def test_a_claim_holds_and_fails(id):
-    holds, fails = (judged(claims.CLAIMS[f"fed-deeponet.{id}"], made) for made in CASES[id])
-    assert holds.holds is True and fails.holds is False and holds.why and fails.why
+test_a_claim_holds_and_fails = both_outcomes(claims.CLAIMS, CASES, "fed-deeponet")
 
 
 def test_every_claim_has_both_outcomes_and_errors_of_who_learnt_nothing_say_nothing():

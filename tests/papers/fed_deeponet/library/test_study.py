@@ -1,5 +1,7 @@
 """The results of notebook 03 are labelled arrays of what is trained."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -13,10 +15,7 @@ SMALL = {
     "n_triplets": 40, "n_test": 3, "n_common": 4, "sensors": 6, "rounds": 2, "local_updates": 2, "clients": 4,
     "seeds": [0, 1, 2], "some_seeds": [0, 1], "unseen_draws": 2,
 }  # fmt: skip
-
-
-def parameters(**changes) -> dict:
-    return quick(study) | SMALL | changes
+parameters = partial(quick, study, **SMALL)
 
 
 @pytest.fixture(scope="module")

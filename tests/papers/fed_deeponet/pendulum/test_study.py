@@ -1,5 +1,7 @@
 """The results of notebook 01 are labelled arrays of what is trained."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -18,10 +20,7 @@ SMALL = {
     "n_triplets": 60, "n_test": 3, "n_common": 4, "sensors": 6, "rounds": 2, "local_updates": 2, "clients": [2, 20],
     "fractions": [0.25, 0.75, 1.0], "seeds": [0, 1],
 }  # fmt: skip
-
-
-def parameters(**changes) -> dict:
-    return quick(study) | SMALL | changes
+parameters = partial(quick, study, **SMALL)
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,13 @@
 """Claims are functions of results: each holds on arrays that are made so, and fails on ones that are not."""
 
 import numpy as np
-import pytest
 import xarray
 
 from fedlib.notebook.relations import judged
 from fedlib.papers.fed_deeponet.shards import claims
 from fedlib.papers.fed_deeponet.shards.study import CURVES, SGD, Results
+
+from ...small import both_outcomes
 
 SEEDS = np.array([0.99, 1.01])
 FALLING, CONSTANT = CURVES[:2]
@@ -43,12 +44,7 @@ CASES = {
     "fields.sgd.unseen": (results(), results(poor=(5, 5, 5))),
 }
 """Id -> results on which the claim holds, and on which it does not."""
-
-
-@pytest.mark.parametrize("id", CASES)
-def test_a_claim_holds_and_fails(id):
-    holds, fails = (judged(claims.CLAIMS[f"fed-deeponet.{id}"], made) for made in CASES[id])
-    assert holds.holds is True and fails.holds is False and holds.why and fails.why
+test_a_claim_holds_and_fails = both_outcomes(claims.CLAIMS, CASES, "fed-deeponet")
 
 
 def test_every_claim_has_both_outcomes_and_errors_of_who_learnt_nothing_say_nothing():

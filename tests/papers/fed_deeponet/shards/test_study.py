@@ -1,5 +1,7 @@
 """The results of notebook 02 are labelled arrays of what is trained."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -14,10 +16,7 @@ SMALL = {
     "n_triplets": 60, "n_test": 3, "sensors": 6, "clients": 4, "rounds": 2, "local_updates": 2, "shards": [1, 3],
     "deltas": [0.0, 1.0], "seeds": [0, 1], "w1_points": 6,
 }  # fmt: skip
-
-
-def parameters(**changes) -> dict:
-    return quick(study) | SMALL | changes
+parameters = partial(quick, study, **SMALL)
 
 
 @pytest.fixture(scope="module")

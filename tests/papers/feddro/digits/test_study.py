@@ -1,5 +1,7 @@
 """Results of notebook 10b are labelled arrays of what is trained."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import xarray
@@ -13,10 +15,7 @@ SMALL = {
     "seeds": [0, 1], "levels": [0.5, 5.0], "clients": 2, "per_client": 30, "atoms": 3, "barycenter_rounds": 2,
     "rounds": 1, "long_rounds": 2, "test_digits": 20,
 }  # fmt: skip
-
-
-def parameters(**changes) -> dict:
-    return quick(study) | SMALL | changes
+parameters = partial(quick, study, **SMALL)
 
 
 @pytest.fixture(scope="module")

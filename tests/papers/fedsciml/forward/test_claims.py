@@ -1,13 +1,14 @@
 """Claims are functions of results: each holds on arrays that are made so, and fails on ones that are not."""
 
 import numpy as np
-import pytest
 import xarray
 
 from fedlib.federated.experiment import KINDS
 from fedlib.notebook.relations import judged
 from fedlib.papers.fedsciml.forward import claims
 from fedlib.papers.fedsciml.forward.study import STUDIES, Results
+
+from ...small import both_outcomes
 
 DISTANCES = [1.6, 0.8, 0.5, 0.4, 0.3, 0.2, 0.1]
 LEVELS = [2, 4, 6, 8, 10, 16, 32]
@@ -54,12 +55,7 @@ CASES = {
     ),
 }
 """Id -> results on which the claim holds, and on which it does not."""
-
-
-@pytest.mark.parametrize("id", CASES)
-def test_a_claim_holds_and_fails(id):
-    holds, fails = (judged(claims.CLAIMS[f"fedsciml.{id}"], made) for made in CASES[id])
-    assert holds.holds is True and fails.holds is False and holds.why and fails.why
+test_a_claim_holds_and_fails = both_outcomes(claims.CLAIMS, CASES, "fedsciml")
 
 
 def test_every_equation_has_four_claims_with_both_outcomes():
