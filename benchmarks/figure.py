@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator, StrMethodFormatter
 
-from fedlib.notebook.style import COLORS, panels
+from fedlib.notebook.style import COLORS, OTHERS, panels
 
 LIMIT = "matrix products alone"
 LOOKS = {
     "xla": {"color": COLORS["federated"], "marker": "o", "lw": 3, "ms": 7, "label": "engine, XLA"},
-    "eager": {"color": COLORS["light"], "marker": "s", "ls": "--", "label": "engine, eager"},
-    "JAX": {"color": COLORS["other"], "marker": "D", "label": "JAX by hand"},
+    "eager": {"color": OTHERS[1], "marker": "s", "ls": "--", "label": "engine, eager"},
+    "JAX": {"color": OTHERS[0], "marker": "D", "label": "JAX by hand"},
     "plain loop": {"color": COLORS["truth"], "marker": "", "label": "plain PyTorch loop"},
     "DeepXDE": {"color": COLORS["paper"], "marker": "X", "label": "authors' way, DeepXDE"},
     "FedStNN": {"color": COLORS["paper"], "marker": "P", "label": "authors' way, FedStNN"},

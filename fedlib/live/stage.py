@@ -19,7 +19,19 @@ from .player import PACES, STORY, Player
 from .redraw import painter
 from .views import experiment_panels, experiment_scene, page, remember, view, words
 from .watched import Moment, Watched, watched_experiment
-from .widgets import MOVED, Picture, choice, chosen, discard, fresh_memory, in_turn, newest_only, prepare, slider
+from .widgets import (
+    MOVED,
+    Picture,
+    choice,
+    chosen,
+    discard,
+    fresh_memory,
+    in_turn,
+    newest_only,
+    prepare,
+    slider,
+    values_of,
+)
 
 WORDS = {"E": "local steps E", "lr": "rate"}
 
@@ -150,9 +162,7 @@ def live(
     def reset():
         """From the beginning; it goes on by itself where it was wanted to play."""
         player.stop()
-        values = {name: control.value for name, control in controls.items()}
-        for name, control in controls.items():
-            control.disabled = name in idle(**values)
+        values = values_of(controls, idle)
         before, walk = shown.get("values", values), shown.get("walk")
         try:
             shown["watched"], shown["past"] = setup(**values), {}

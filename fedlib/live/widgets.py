@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from html import escape
 
@@ -129,6 +129,14 @@ def prepare(controls: dict[str, ipywidgets.Widget]) -> ipywidgets.GridBox:
     return ipywidgets.GridBox([*controls.values()], layout=layout)
 
 
+def values_of(controls: Mapping[str, ipywidgets.Widget], idle: Callable[..., Collection[str]]) -> dict:
+    """What the controls say; those that ``idle`` names for it are disabled."""
+    values = {name: control.value for name, control in controls.items()}
+    for name, control in controls.items():
+        control.disabled = name in idle(**values)
+    return values
+
+
 def within(box: ipywidgets.Widget) -> Iterator[ipywidgets.Widget]:
     """A box and all that is in it."""
     yield box
@@ -187,7 +195,12 @@ class Picture(anywidget.AnyWidget):
     alt = traitlets.Unicode().tag(sync=True)
 
 
-def explore(draw: Callable[..., Figure], alt: str, **controls: ipywidgets.Widget) -> ipywidgets.GridBox:
+def explore(
+    draw: Callable[..., Figure],
+    alt: str,
+    idle: Callable[..., Collection[str]] = lambda **values: (),
+    **controls: ipywidgets.Widget,
+) -> ipywidgets.GridBox:
     """Show ``draw(**values)`` and redraw it whenever a control moves.
 
     ``draw`` must be a pure function of its arguments, always with the same arrangement of axes. An input that it
@@ -196,6 +209,7 @@ def explore(draw: Callable[..., Figure], alt: str, **controls: ipywidgets.Widget
     Args:
         alt: what the picture shows, for those who cannot see it; the values of the controls are added, and what the
             titles and legends of the picture say in numbers.
+        idle: values -> names of the controls that have no effect just now; they are disabled.
     """
     box = prepare(controls)
     paint, picture, message = painter(), Picture(), ipywidgets.HTML()
@@ -206,7 +220,7 @@ def explore(draw: Callable[..., Figure], alt: str, **controls: ipywidgets.Widget
 
     def update():
         try:
-            fig = draw(**{name: control.value for name, control in controls.items()})
+            fig = draw(**values_of(controls, idle))
             image = paint(fig)
         except ValueError as error:
             message.value, picture.stale = f"<b>{escape(str(error))}</b>", True

@@ -19,14 +19,14 @@ TRUTH = {"color": COLORS["truth"], "marker": ",", "ls": "--", "lw": 1}
 """Of what should be, in ``pictures.curves``."""
 
 
-def uncertainty(ax: Axes, x, truth, sigma, mean, std, color: str, who: str = "learnt") -> None:
+def uncertainty(ax: Axes, x, truth, sigma, mean, std, color: str, model: str = "learnt") -> None:
     """True curve with its band of 2 sigma (dashed), and the mean of what somebody learnt with its band of 2 std."""
-    ax.fill_between(x, mean - 2 * std, mean + 2 * std, color=color, alpha=0.25, lw=0, label=f"band, {who}")
+    ax.fill_between(x, mean - 2 * std, mean + 2 * std, color=color, alpha=0.25, lw=0, label=f"band, {model}")
     ax.plot(x, truth, color=COLORS["truth"], lw=1, label="true curve")
     for side in (-2, 2):
         label = "true band" if side == 2 else None
         ax.plot(x, truth + side * np.asarray(sigma), "--", color=COLORS["truth"], lw=0.8, label=label)
-    ax.plot(x, mean, color=color, lw=1, label=f"mean, {who}")
+    ax.plot(x, mean, color=color, lw=1, label=f"mean, {model}")
 
 
 # the paper's schemes

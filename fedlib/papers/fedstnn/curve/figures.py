@@ -41,7 +41,7 @@ def answer(one_place: xarray.Dataset, sigma: float, scores=("squared error", "en
         ax.plot(x[few], y[few], ".", ms=2.5, color=OBSERVED, alpha=0.6, label="measurements")
         grid = one.x.values
         values = (one[name].values for name in ("mean", "std"))
-        uncertainty(ax, grid, curve(grid), sigma, *values, color=COLORS["centralised"], who="all in one place")
+        uncertainty(ax, grid, curve(grid), sigma, *values, color=COLORS["centralised"], model="all in one place")
         spread = rms(one["std"].values)
         ax.set(xlabel="x", title=f"{score}: a spread of {spread:.2g}, the data have {sigma:g}")
         set_ticks(ax.xaxis, *PI)
@@ -112,7 +112,7 @@ def alone(results: Results) -> Figure:
     for ax, k in zip(axes, some_of.client.values.tolist(), strict=True):
         ax.axvspan(*region(k, results.clients), color="0.88")
         values = (some_of[name].sel(client=k).values for name in ("mean", "std"))
-        uncertainty(ax, x, curve(x), results.sigma, *values, color=COLORS["isolated"], who="alone")
+        uncertainty(ax, x, curve(x), results.sigma, *values, color=COLORS["isolated"], model="alone")
         ax.set(title=f"client {k} alone", xlabel="x")
         set_ticks(ax.xaxis, *PI)
     axes[0].set_ylabel("y")
