@@ -81,7 +81,7 @@ ROLES = {
     "paper": "^printed",
     "truth": r"\b(truth|true)\b|\bexact$",
     "isolated": r"\balone\b",
-    "centralised": "centralised|one place|all observations",
+    "centralised": "centralised|one place|all (observations|measurements)",
     "federated": "federated|of the federation|FedAvg|^server|^shared|networks, averaged|Algorithm 2|Adam, .*fall",
     "sums": r"\bsums\b(?! as they are)|one message|own parameters at home",
 }

@@ -119,7 +119,7 @@ def answer(results: Results) -> Figure:
         middle = errors.median().item()
         ax.plot(errors, np.full(errors.size, y), "o", color=COLORS[role], alpha=0.3, ms=5, mew=0)
         ax.plot(middle, y, "|", color=COLORS[role], ms=20, mew=3)
-        ax.text(middle, y - 0.32, in_percent(middle), color=COLORS[role], ha="center", va="bottom")
+        ax.text(middle, y - 0.32, in_percent(middle), ha="center", va="bottom")
     ax.set_yticks(range(len(rows)), [*rows])
     ax.set(xlabel="mean error (%)", xlim=(0, None), ylim=(len(rows) - 0.5, -0.8))
     return fig

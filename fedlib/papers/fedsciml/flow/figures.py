@@ -80,7 +80,7 @@ def answer(wake: Wake, x: np.ndarray, C: xarray.DataArray, levels: Sequence[int]
             flow.axvline(cut, color="0.3", lw=0.6)
         flow.set_xlim(-0.8, DOMAIN[0][1])
         for ax, name in zip(ways, TRUTH, strict=True):
-            way(ax, C, f"n = {n}", name, COLORS["federated"], "both together")
+            way(ax, C, f"n = {n}", name, COLORS["federated"], "both together, federated")
             axis_of(ax, name)
     for ax, label in zip(axes[-1], ("x (diameters)", "round", "round"), strict=True):
         ax.set_xlabel(label)

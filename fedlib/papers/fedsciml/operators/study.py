@@ -101,9 +101,12 @@ def trainings(p: Mapping) -> dict[Name, Call]:
         rows = seeds[: study.seeds]
         first = seeds if line else seeds[:1]  # whose models are kept; a field's take megabytes
         kept = {"federated": first, "isolated": seeds[:1]}
-        if p == PAPER and T < EXAMPLE_STEPS and name in EXAMPLES:
-            longer = changes | steps(EXAMPLE_STEPS, E)
-            calls[name, "levels", EXAMPLE_STEPS] = train(EXAMPLES[name], seeds[:1], both, changes=longer, models=kept)
+        if p == PAPER and T < EXAMPLE_STEPS:
+            if name in EXAMPLES:
+                longer = changes | steps(EXAMPLE_STEPS, E)
+                longest = train(EXAMPLES[name], seeds[:1], both, changes=longer, models=kept)
+                calls[name, "levels", EXAMPLE_STEPS] = longest
+            first, kept = [], {}  # examples are of the longer ones
         whole, levels = changes | steps(T, E), [*dict.fromkeys(p["levels"][name])]
         calls[name, "levels", T] = train(levels, rows, both, changes=whole, models=kept)
         if central := [n for n in levels if n in study.central]:
