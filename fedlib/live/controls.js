@@ -1,4 +1,4 @@
-// The controls of everything that moves: in JupyterLab and the app (widgets.py), in a page without a kernel (canvas.js).
+// The controls of everything that moves: in JupyterLab (widgets.py), in a page without a kernel (canvas.js).
 // They are the browser's own, so that a keyboard is enough: each is one stop of the Tab key, and arrows change it.
 
 const CONTROLS = `
@@ -11,6 +11,11 @@ const CONTROLS = `
 .fed-control .fed-words label { display: inline-flex; align-items: center; gap: 3px; white-space: nowrap; }
 .fed-control .fed-words input { margin: 0; accent-color: #0072B2; }
 .fed-control output { white-space: nowrap; font-variant-numeric: tabular-nums; }
+@media (max-width: 500px) {  /* name and value on one line, the slider below them */
+    .fed-control.fed-slider { grid-template-columns: minmax(0, 1fr) auto; }
+    .fed-control.fed-slider input { grid-area: 2 / 1 / 3 / 3; }
+    .fed-control.fed-slider output { white-space: normal; }
+}
 .fed-control.fed-off { opacity: 0.5; }
 .fed-control :focus-visible { outline: 3px solid #D55E00; outline-offset: 2px; }
 `;
