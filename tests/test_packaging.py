@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 from fnmatch import fnmatch
 from importlib.metadata import packages_distributions, requires
@@ -21,7 +22,7 @@ from fedlib.notebook.batch import kernel_environment
 from fedlib.papers.fedsciml.forward import study as forward
 from fedlib.trainings.environment import git
 from fedlib.trainings.store import stored
-from tools.archive import digest, write_archive
+from tools.archive import WITH_THEM, digest, main, write_archive
 
 
 def canonical(name):
@@ -226,3 +227,14 @@ def test_an_archive_of_trainings_is_the_same_whoever_makes_it_and_holds_what_was
     (tmp_path / "there/CITATION.cff").write_bytes(b"another one")
     write_archive(tmp_path / "there.tar", names, tmp_path / "there")
     assert digest(tmp_path / "there.tar") != sums[0]
+
+
+@pytest.mark.skipif(not TRACKED, reason="no clone: git knows no file")
+def test_the_archive_holds_every_stored_training_and_its_checksum_is_right(tmp_path, capsys):
+    main(tmp_path)
+    (made,) = tmp_path.glob("fedlib-*-trainings.tar")
+    assert (tmp_path / "SHA256SUMS").read_text() == f"{digest(made)}  {made.name}\n" == capsys.readouterr().out
+    with tarfile.open(made) as archive:
+        held = {*archive.getnames()}
+    trainings = {name for name in TRACKED if name.startswith("figures/") and "/trainings/" in name}
+    assert held == trainings | {*WITH_THEM} and len(trainings) > 100

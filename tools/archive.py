@@ -37,7 +37,7 @@ def digest(path: Path) -> str:
 
 
 def main(folder: Path) -> None:
-    names = [*filter(None, git("ls-files", "-z", "figures/*/trainings").split("\0"))]
+    names = [*filter(None, git("ls-files", "-z", "figures/*/trainings/*").split("\0"))]
     if not names:
         sys.exit("git knows of no stored training; expected a clone")
     write_archive(folder / f"fedlib-{version()}-trainings.tar", [*WITH_THEM, *names])
