@@ -155,11 +155,11 @@ bare: dist  ## tests of the wheel in an environment of its own (PYTHON=python3.1
 format: setup  ## ruff and nbstripout, as pre-commit does; widths of the notebooks' stored pictures
 	.venv/bin/ruff check --fix . && .venv/bin/ruff format .
 	$(PY) -m tools.picture_widths $(NOTEBOOKS)
-	.venv/bin/nbstripout --keep-count $(NOTEBOOKS)
+	.venv/bin/nbstripout --keep-count --keep-id $(NOTEBOOKS)
 
 facts: setup  ## run the notebooks in place and store the outputs that nbval compares
 	.venv/bin/jupyter nbconvert --execute --inplace --log-level=WARN $(NOTEBOOKS)
-	.venv/bin/nbstripout --keep-count $(NOTEBOOKS)
+	.venv/bin/nbstripout --keep-count --keep-id $(NOTEBOOKS)
 
 hooks: setup  ## install the pre-commit hooks
 	.venv/bin/pre-commit install

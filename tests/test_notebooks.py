@@ -9,6 +9,7 @@ import nbformat
 import pytest
 from papermill import inspect_notebook
 
+from fedlib.files import ROOT
 from fedlib.notebook.run import OPTIONS
 from fedlib.trainings.settings import NOTEBOOKS, START, paper, parameters_of
 from tools.picture_widths import sized
@@ -73,6 +74,15 @@ def test_hygiene(path):
 def test_ruff_formats_the_notebooks():
     done = subprocess.run(
         [sys.executable, "-m", "ruff", "format", "--check", NOTEBOOKS], capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"make format: {done.stdout}"
+
+
+def test_the_hook_leaves_committed_notebooks_as_they_are():
+    (entry,) = re.findall(r"entry: \.venv/bin/(nbstripout.*)", (ROOT / ".pre-commit-config.yaml").read_text())
+    assert entry in (ROOT / "Makefile").read_text()
+    done = subprocess.run(
+        [sys.executable, "-m", *entry.split(), "--verify", *PATHS, *SOLUTIONS], capture_output=True, text=True
     )
     assert done.returncode == 0, f"make format: {done.stdout}"
 
