@@ -33,7 +33,7 @@ export JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES ?= 0
 export JAX_COMPILATION_CACHE_MAX_SIZE ?= 500000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures paper missing train draw replay test test-all stages test-cpus faults mutants draws solutions lab site bench latency engines report dist bare format facts hooks clean \
+.PHONY: help setup figures paper missing train again replay test test-all stages test-cpus faults mutants draws solutions lab site bench latency engines report dist bare format facts hooks clean \
   test-bench test-flare test-dask
 
 help:  ## show the targets

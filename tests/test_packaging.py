@@ -238,3 +238,24 @@ def test_the_archive_holds_every_stored_training_and_its_checksum_is_right(tmp_p
         held = {*archive.getnames()}
     trainings = {name for name in TRACKED if name.startswith("figures/") and "/trainings/" in name}
     assert held == trainings | {*WITH_THEM} and len(trainings) > 100
+
+
+def test_each_target_of_the_makefile_has_a_rule():
+    makefile = (ROOT / "Makefile").read_text()
+    named = re.search(r"^\.PHONY:((?:.*\\\n)*.*)", makefile, re.MULTILINE)[1].replace("\\", "").split()
+    rules = {name for heads in re.findall(r"^([\w -]+):(?![=:])", makefile, re.MULTILINE) for name in heads.split()}
+    assert len(named) > 20 and not {*named} - rules
+
+
+def test_what_make_mutants_breaks_and_asks_is_there():
+    """It runs in a copy, which has no more of the project than its settings name."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
+    asked = [line.removeprefix("--deselect=") for line in settings["pytest_add_cli_args"] if "::" in line]
+    copied = settings["source_paths"] + settings["also_copy"]
+    for path in settings["only_mutate"] + settings["pytest_add_cli_args_test_selection"] + copied:
+        assert (ROOT / path).exists(), path
+    for path, name in (one.split("::") for one in asked):
+        assert f"def {name}(" in (ROOT / path).read_text()
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    folders = {name for name in re.findall(r"^(?:from|import) (\w+)", sources, re.MULTILINE) if (ROOT / name).is_dir()}
+    assert {"fedlib", "tools"} <= folders <= {*copied}
