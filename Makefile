@@ -102,7 +102,7 @@ test-cpus: setup  ## what computes, with the kernels that other CPUs would take:
 faults: setup  ## kills, damaged files, bad input: what comes of each
 	$(PY) -m pytest -q -n $(JOBS) --dist loadgroup -m fault tests
 
-mutants: setup  ## break the library on purpose, some two thousand times, and list what no test saw (half an hour)
+mutants: setup  ## break the library on purpose, some 2500 times, and list what no test saw (an hour)
 	$(PIP) -q mutmut==3.8.1
 	OMP_NUM_THREADS=1 .venv/bin/mutmut run --max-children $(JOBS)
 	.venv/bin/mutmut results

@@ -97,8 +97,9 @@ def test_the_kernel_at_one_length_scale(length_scale):
     np.testing.assert_allclose(gaussian_kernel(t, t, length_scale)[2, 1], np.exp(-0.5), rtol=1e-14)
 
 
-def test_a_fourier_series_of_one_wave():
-    """2^-decay (3 sin(4 pi x + a) + 5 sin(4 pi x + b)): the phases come with a plus."""
-    c, x = np.array([[[0.0, 3.0], [0.0, 5.0]]]), np.linspace(0, 1, 7)
-    expected = 2**-1.5 * (3 * np.sin(4 * np.pi * x + 0.3) + 5 * np.sin(4 * np.pi * x + 1.1))
-    np.testing.assert_allclose(fourier_series(c, x, (0.3, 1.1), 1.5)[0], expected, atol=1e-14)
+def test_a_fourier_series_of_two_waves():
+    """sum_k k^-decay (c_0k sin(2 pi k x + a) + c_1k sin(2 pi k x + b)): the phases come with a plus."""
+    c, x = np.array([[[2.0, 3.0], [7.0, 5.0]]]), np.linspace(0, 1, 7)
+    first = 2 * np.sin(2 * np.pi * x + 0.3) + 7 * np.sin(2 * np.pi * x + 1.1)
+    second = 3 * np.sin(4 * np.pi * x + 0.3) + 5 * np.sin(4 * np.pi * x + 1.1)
+    np.testing.assert_allclose(fourier_series(c, x, (0.3, 1.1), 1.5)[0], first + 2**-1.5 * second, atol=1e-14)
