@@ -152,14 +152,17 @@ bare: dist  ## tests of the wheel in an environment of its own (PYTHON=python3.1
 	.venv/bin/uv pip install --python .venv/bare/bin/python --resolution $(or $(RESOLUTION),highest) dist/*.whl
 	BARE=$(CURDIR)/.venv/bare/bin/python $(PY) -m pytest -q tests/test_wheel.py
 
+STRIP := .venv/bin/nbstripout --keep-count --keep-id $(NOTEBOOKS)
+
 format: setup  ## ruff and nbstripout, as pre-commit does; widths of the notebooks' stored pictures
 	.venv/bin/ruff check --fix . && .venv/bin/ruff format .
 	$(PY) -m tools.picture_widths $(NOTEBOOKS)
-	.venv/bin/nbstripout --keep-count --keep-id $(NOTEBOOKS)
+	$(STRIP)
 
 facts: setup  ## run the notebooks in place and store the outputs that nbval compares
 	.venv/bin/jupyter nbconvert --execute --inplace --log-level=WARN $(NOTEBOOKS)
-	.venv/bin/nbstripout --keep-count --keep-id $(NOTEBOOKS)
+	.venv/bin/jupyter nbconvert --coalesce-streams --inplace --log-level=WARN $(NOTEBOOKS)
+	$(STRIP)
 
 hooks: setup  ## install the pre-commit hooks
 	.venv/bin/pre-commit install

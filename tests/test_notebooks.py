@@ -53,6 +53,10 @@ def test_hygiene(path):
     for cell in checked:
         assert "keep_output" in tags(cell), f"its output would be stripped: {cell.source[:60]}"
         text = "\n".join(o.get("text", "") or o.get("data", {}).get("text/plain", "") for o in cell.outputs)
+        streams = [o.name for o in cell.outputs if o.output_type == "stream"]
+        assert len(streams) == len({*streams}), (
+            f"a page would show its lines in two boxes (make facts): {cell.source[:60]}"
+        )
         assert text.strip(), f"nbval compares nothing: store the output (make facts): {cell.source[:60]}"
         assert cell.execution_count is not None, "nbval passes vacuously on a cell without execution count"
         if not cell.source.startswith(("show(", "run.report(")):

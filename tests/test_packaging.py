@@ -238,6 +238,7 @@ def test_the_archive_holds_every_stored_training_and_its_checksum_is_right(tmp_p
         held = {*archive.getnames()}
     trainings = {name for name in TRACKED if name.startswith("figures/") and "/trainings/" in name}
     assert held == trainings | {*WITH_THEM} and len(trainings) > 100
+    made.unlink()  # pytest keeps the folders of three runs
 
 
 def test_each_target_of_the_makefile_has_a_rule():

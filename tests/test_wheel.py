@@ -77,7 +77,7 @@ def run(python: Path, code: str, folder: Path) -> str:
 
 def test_a_wheel_has_every_module(installed, tmp_path):
     where, *names = run(installed, IMPORT_ALL.replace("{extras!r}", repr(EXTRAS)), tmp_path).splitlines()
-    assert "site-packages" in Path(where).parts
+    assert Path(where).is_relative_to(installed.parents[1])
     sources = {p.relative_to(ROOT).with_suffix("") for p in (ROOT / "fedlib").rglob("*.py")}
     modules = {".".join(p.parts[:-1] if p.name == "__init__" else p.parts) for p in sources}
     assert {*names} == modules - {"fedlib", "fedlib.__main__"}
