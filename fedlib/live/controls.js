@@ -10,11 +10,11 @@ const CONTROLS = `
 .fed-control .fed-words { display: flex; flex-wrap: wrap; gap: 2px 10px; }
 .fed-control .fed-words label { display: inline-flex; align-items: center; gap: 3px; white-space: nowrap; }
 .fed-control .fed-words input { margin: 0; accent-color: #0072B2; }
-.fed-control output { white-space: nowrap; font-variant-numeric: tabular-nums; }
+.fed-control output { white-space: nowrap; min-width: max(4em, var(--longest)); font-variant-numeric: tabular-nums; }
 @media (max-width: 500px) {  /* name and value on one line, the slider below them */
     .fed-control.fed-slider { grid-template-columns: minmax(0, 1fr) auto; }
     .fed-control.fed-slider input { grid-area: 2 / 1 / 3 / 3; }
-    .fed-control.fed-slider output { white-space: normal; }
+    .fed-control output { white-space: normal; min-width: 0; }
 }
 .fed-control.fed-off { opacity: 0.5; }
 .fed-control :focus-visible { outline: 3px solid #D55E00; outline-offset: 2px; }
@@ -71,7 +71,8 @@ export function pick(kind, name, options, start, words = String, tip = "") {
     if (kind === "slider") {
         inputs.push(control("input", { type: "range", min: 0, max: options.length - 1, step: 1 }));
         inputs[0].addEventListener("input", say);
-        said.style.minWidth = `max(4em, ${Math.max(...options.map((option) => words(option).length))}ch)`;  // or the slider jumps
+        const longest = Math.max(...options.map((option) => words(option).length));
+        said.style.setProperty("--longest", `${longest}ch`);  // or the slider jumps
         label.append(inputs[0], said);
     } else if (kind === "list") {
         inputs.push(control("select"));
